@@ -197,6 +197,11 @@ func TestAnAdoptedClusterGoesBackAndCanBeAdoptedAgain(t *testing.T) {
 	assert.Contains(t, o.adopt("--finish"), "the CrateDB object is gone")
 	_, err := o.client.Resource(cratedbs).Namespace(o.ns).Get(o.ctx, cutCluster, metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err), "%v", err)
+	_, err = bed.Admin.CoreV1().ConfigMaps(o.ns).Get(o.ctx, names.AdoptionConfigMap(cutCluster), metav1.GetOptions{})
+	assert.True(t, apierrors.IsNotFound(err), "what was kept for the way back: %v", err)
+	_, errs, code = o.verb("adopt", o.ns+"/"+cutCluster, "--finish")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, "looked-after: a daemon looks after this cluster already")
 	o.untouched("after the last step")
 	o.stop(daemon)
 }

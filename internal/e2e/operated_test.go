@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,7 +91,14 @@ type operated struct {
 // operate makes what crate-operator makes of the CrateDB object `orders`, and users as it does.
 func operate(t *testing.T, ns string, change ...func([]*unstructured.Unstructured) []*unstructured.Unstructured) *operated {
 	t.Helper()
+	return operateOver(t, ns, nil, change...)
+}
+
+// operateOver is operate with clients that talk TLS; nil for plain text.
+func operateOver(t *testing.T, ns string, over *tls.Config, change ...func([]*unstructured.Unstructured) []*unstructured.Unstructured) *operated {
+	t.Helper()
 	v := &restartVoyage{voyage: &voyage{situation: begin(t, ns), faults: os.Getenv("STEVEDORE_FAULTS_BINARY")}, acked: map[string]int{}}
+	v.tls = over
 	if v.faults == "" {
 		v.faults = "../../bin/stevedore-faults"
 	}
@@ -124,7 +132,11 @@ func operate(t *testing.T, ns string, change ...func([]*unstructured.Unstructure
 		"CREATE USER system WITH (password = 'system-password')", "GRANT ALL PRIVILEGES TO system",
 		"CREATE USER app WITH (password = '" + strings.ReplaceAll(appPassword, "'", "''") + "')", "GRANT ALL PRIVILEGES TO app",
 	} {
-		out, err := bed.Exec(v.ctx, ns, "crate-data-hot-orders-0", "crash", "-c", statement)
+		crash := []string{"crash", "-c", statement}
+		if over != nil {
+			crash = append(crash, "--hosts", "https://localhost:4200", "--verify-ssl", "false")
+		}
+		out, err := bed.Exec(v.ctx, ns, "crate-data-hot-orders-0", crash...)
 		require.NoError(t, err, out)
 	}
 	for i, name := range replicaTables {

@@ -119,7 +119,7 @@ func (v *restartVoyage) writeRows() {
 			table := replicaTables[n%len(replicaTables)]
 			statement := "INSERT INTO doc." + table + " (id) VALUES ('" + strconv.Itoa(n) + "')"
 			asking, stop := context.WithTimeout(ctx, 3*time.Second)
-			_, err := bed.Query(asking, pods[n%len(pods)].Status.PodIP, "app", appPassword, statement)
+			_, err := v.ask(asking, pods[n%len(pods)].Status.PodIP, "app", appPassword, statement)
 			stop()
 			if ctx.Err() != nil {
 				return // it was ended in the middle of a request

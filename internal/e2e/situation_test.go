@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -38,6 +39,8 @@ type situation struct {
 
 	pods    podLog
 	daemons []*testbed.Daemon
+	// tls is how clients talk to CrateDB; nil for plain text.
+	tls *tls.Config
 }
 
 // begin makes a situation; its namespace has the shipped Role.
@@ -346,7 +349,15 @@ func (s *situation) query(cluster, user, password, statement string) ([][]string
 	s.Helper()
 	pods := s.clusterPods(cluster)
 	require.NotEmpty(s, pods, "pods of %s", cluster)
-	return bed.Query(s.ctx, pods[0].Status.PodIP, user, password, statement)
+	return s.ask(s.ctx, pods[0].Status.PodIP, user, password, statement)
+}
+
+// ask asks one node.
+func (s *situation) ask(ctx context.Context, host, user, password, statement string) ([][]string, error) {
+	if s.tls != nil {
+		return bed.QueryTLS(ctx, s.tls, host, user, password, statement)
+	}
+	return bed.Query(ctx, host, user, password, statement)
 }
 
 // rows asks as `system`.

@@ -38,6 +38,10 @@ func Refusals(r *Reading, wish Wish) []Refusal {
 		return out
 	}
 	if r.Saved == nil && r.Object == nil && !wish.Back {
+		if r.Expected == Acting {
+			say("looked-after", "a daemon looks after this cluster already, and there is no CrateDB object: nothing is left to do")
+			return out
+		}
 		say("no-crate-object", "there is no CrateDB object %s in namespace %s: only clusters that crate-operator looks after are adopted", r.Cluster, r.Namespace)
 		return out
 	}
@@ -160,7 +164,8 @@ func database(r *Reading, wish Wish, say func(string, string, ...any)) {
 	}
 	switch {
 	case r.Suspended():
-		say("suspended", "the cluster is suspended: its id and its health cannot be read; resume it with crate-operator first")
+		say("suspended", "the cluster is suspended: its id and its health cannot be read. Start its nodes while crate-operator stays stopped (%s; `stevedore import` says how many there were), wait until it is green, and adopt it then: where the definition says replicas: 0, the daemon suspends it again",
+			strings.Join(scaled(r), ", "))
 	case !db.Known:
 		say("database-unknown", "CrateDB cannot be read (%s): whether the cluster is whole is not known", db.Why)
 	case db.Health != "green":
@@ -170,6 +175,14 @@ func database(r *Reading, wish Wish, say func(string, string, ...any)) {
 	case len(db.Left) > 0 && !wish.Reset:
 		say("settings-left", "crate-operator has left cluster settings behind (%s): nodes that come later stay empty, or shards stay unassigned; give --reset-settings to take them off", settings(db.Left))
 	}
+}
+
+// scaled are the commands that start the nodes of a suspended cluster, its dedicated masters first.
+func scaled(r *Reading) (out []string) {
+	for i := range r.Sets {
+		out = append(out, fmt.Sprintf("`kubectl -n %s scale statefulset %s --replicas=N`", r.Namespace, r.Sets[i].Name))
+	}
+	return out
 }
 
 func settings(all []Setting) string {

@@ -135,6 +135,7 @@ var beginRefusals = []refusalCase{
 	{"until a daemon waits", whole, adopt.Wish{}, func(r *reading) { r.Expected = adopt.Nobody }, "no-definition", "stevedore import", func(r *reading, _ *adopt.Wish) { r.Expected = adopt.Waiting }},
 	{"or a person wants none", whole, adopt.Wish{}, func(r *reading) { r.Expected = adopt.Nobody }, "no-definition", "--unattended", func(_ *reading, wish *adopt.Wish) { wish.Unattended = true }},
 	{"for another reason", whole, adopt.Wish{}, func(r *reading) { r.Objections = []string{"downgrade: 6.4 to 6.3"} }, "definition-refused", "downgrade: 6.4 to 6.3", func(r *reading, _ *adopt.Wish) { r.Objections = nil }},
+	{"by a daemon, for long", whole, adopt.Wish{Finish: true}, func(r *reading) { r.Expected, r.Object = adopt.Acting, nil }, "looked-after", "nothing is left to do", func(r *reading, _ *adopt.Wish) { *r = *whole() }},
 	{"by a daemon", whole, adopt.Wish{}, func(r *reading) { r.Expected = adopt.Acting }, "looked-after", "", func(r *reading, _ *adopt.Wish) { r.Expected = adopt.Waiting }},
 	{"set by somebody", whole, adopt.Wish{}, func(r *reading) { r.Sets[0].Strategy = "RollingUpdate" }, "rolling-update", "RollingUpdate", func(r *reading, _ *adopt.Wish) { r.Sets[0].Strategy = "OnDelete" }},
 }
@@ -151,7 +152,7 @@ var wholeRefusals = []refusalCase{
 	{"nobody answers", whole, adopt.Wish{}, func(r *reading) { r.Database = adopt.Database{Why: "connection refused"} }, "database-unknown", "connection refused", func(r *reading, _ *adopt.Wish) { r.Database = whole().Database }},
 	{"no pods are desired", whole, adopt.Wish{}, func(r *reading) {
 		r.Sets[0].Replicas, r.Sets[0].Ready, r.Sets[0].Current, r.Pods, r.Database = 0, 0, 0, nil, adopt.Database{}
-	}, "suspended", "resume it", func(r *reading, _ *adopt.Wish) { *r = *whole() }},
+	}, "suspended", "scale statefulset crate-data-hot-orders --replicas=N", func(r *reading, _ *adopt.Wish) { *r = *whole() }},
 	{"an exclusion", whole, adopt.Wish{}, leftBehind, "settings-left", "exclude._name = 'data-hot-3'", func(r *reading, _ *adopt.Wish) { r.Database.Left = nil }},
 	{"or a person has it taken off", whole, adopt.Wish{}, leftBehind, "settings-left", "--reset-settings", func(_ *reading, wish *adopt.Wish) { wish.Reset = true }},
 }

@@ -91,9 +91,13 @@ func Steps(r *Reading, wish Wish) []Step {
 		}
 		out = append(out, Step{Verb: Note, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "note that every StatefulSet was taken over"})
 	}
-	out = append(out, opening(r, wish)...)
+	opened := opening(r, wish)
+	out = append(out, opened...)
 	if wish.Finish {
 		out = append(out, finishing(r)...)
+		if len(opened) > 0 || !r.guarded() {
+			out = append(out, Step{Verb: Forget, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "delete what was kept: there is no way back"})
+		}
 	}
 	return out
 }
@@ -151,6 +155,12 @@ func opening(r *Reading, wish Wish) []Step {
 		out = append(out, Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: "delete it: a pod under two budgets answers each eviction with 500", Name: name, UID: r.budget(name).UID})
 	}
 	return append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
+}
+
+// guarded reports whether budgets of the adoption or of crate-operator are left: a later run deletes
+// them once there is a daemon, and needs what was kept for that.
+func (r *Reading) guarded() bool {
+	return r.budget(Guard(r.Cluster)) != nil || len(r.theirBudgets()) > 0
 }
 
 // dropped deletes a budget, if it is there.

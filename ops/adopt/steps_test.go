@@ -81,6 +81,7 @@ func TestAnAdoptionThatIsKilledAnywhereEndsForwardsAndBack(t *testing.T) {
 				w.ourselves("after going forwards again")
 				require.True(t, w.run(adopt.Wish{Finish: true}, everything))
 				require.Nil(t, w.object)
+				require.Nil(t, w.saved)
 				w.ourselves("after the last step")
 				if back {
 					break
@@ -218,13 +219,14 @@ func TestWhichStepsRemain(t *testing.T) {
 			r.Budgets[0].Seen = false
 		}, []string{"await"}},
 		{"nothing", taken, adopt.Wish{}, ours, nil},
-		{"the last step", taken, adopt.Wish{Finish: true}, ours, []string{"delete-object", "unfinalize"}},
-		{"the last step by half", taken, adopt.Wish{Finish: true}, func(r *adopt.Reading) { ours(r); r.Object.Deleting = true }, []string{"unfinalize"}},
+		{"the last step", taken, adopt.Wish{Finish: true}, ours, []string{"delete-object", "unfinalize", "forget"}},
+		{"the last step by half", taken, adopt.Wish{Finish: true}, func(r *adopt.Reading) { ours(r); r.Object.Deleting = true }, []string{"unfinalize", "forget"}},
 		{"the last step, and the API server is not done", taken, adopt.Wish{Finish: true}, func(r *adopt.Reading) {
 			ours(r)
 			r.Object.Deleting, r.Object.Finalizers = true, []string{"orphan"}
-		}, []string{"await"}},
-		{"nothing after the last step", taken, adopt.Wish{Finish: true}, func(r *adopt.Reading) { ours(r); r.Object = nil }, nil},
+		}, []string{"await", "forget"}},
+		{"what was kept goes after the last step", taken, adopt.Wish{Finish: true}, func(r *adopt.Reading) { ours(r); r.Object = nil }, []string{"forget"}},
+		{"what was kept stays while it is needed", taken, adopt.Wish{Finish: true, Unattended: true}, func(r *adopt.Reading) { r.Budgets, r.Object = []adopt.Budget{guard}, nil }, nil},
 		{"nothing to give back", whole, back, func(*adopt.Reading) {}, nil},
 		{"a new claim is noted, too", taken, adopt.Wish{}, func(r *adopt.Reading) { ours(r); r.Dependents = whole().Dependents[:1]; r.Dependents[0].Owned = false }, []string{"detach"}},
 	} {

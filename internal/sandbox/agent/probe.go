@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -191,16 +192,25 @@ func (c *container) ask(ctx context.Context, probe *corev1.Probe) (said string, 
 // askHTTP asks from the node's address, as a kubelet does: so a CrateDB with
 // host-based authentication answers 401.
 func (c *container) askHTTP(ctx context.Context, get *corev1.HTTPGetAction) string {
-	port, path, from := c.port(get.Port), get.Path, c.worker.node.Address
+	port := c.port(get.Port)
 	if port == exporterPort {
-		port, path, from = "4200", "/", c.worker.inside()
+		return c.askMonitor(ctx)
 	}
-	scheme := strings.ToLower(string(get.Scheme))
-	if scheme == "" {
-		scheme = "http"
+	return askURL(ctx, c.worker.node.Address, c.url(cmp.Or(strings.ToLower(string(get.Scheme)), "http"), port, get.Path), get.HTTPHeaders)
+}
+
+// askMonitor asks CrateDB instead of the exporter, which reads CrateDB's beans: these are the same
+// with TLS and without.
+func (c *container) askMonitor(ctx context.Context) string {
+	said := askURL(ctx, c.worker.inside(), c.url("http", "4200", "/"), nil)
+	if said == "" || askURL(ctx, c.worker.inside(), c.url("https", "4200", "/"), nil) == "" {
+		return ""
 	}
-	return askURL(ctx, from, fmt.Sprintf("%s://%s/%s", scheme,
-		net.JoinHostPort(c.worker.podAddress().String(), port), strings.TrimPrefix(path, "/")), get.HTTPHeaders)
+	return said
+}
+
+func (c *container) url(scheme, port, path string) string {
+	return fmt.Sprintf("%s://%s/%s", scheme, net.JoinHostPort(c.worker.podAddress().String(), port), strings.TrimPrefix(path, "/"))
 }
 
 func askURL(ctx context.Context, from netip.Addr, target string, headers []corev1.HTTPHeader) string {
