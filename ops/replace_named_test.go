@@ -77,7 +77,16 @@ func TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember(t *testing.T) {
 		}), "started primary elsewhere"},
 		{"its claim, and no node was ever on it", claimOf(pod, false, func(s *situation) {
 			s.o.Claims[len(s.o.Claims)-1].ClusterID, s.podOf(pod).Started, s.podOf(pod).Runs, s.podOf(pod).Waiting = "", time.Time{}, false, "ImagePullBackOff"
+			s.o.Claims[len(s.o.Claims)-1].Made = s.podOf(pod).Created
 		}), ""},
+		{"its claim, which was never bound", claimOf(pod, false, func(s *situation) {
+			s.o.Claims[len(s.o.Claims)-1].ClusterID, s.podOf(pod).Started, s.podOf(pod).Runs, s.podOf(pod).Waiting = "", time.Time{}, false, "ImagePullBackOff"
+			s.o.Claims[len(s.o.Claims)-1].Phase = "Pending"
+		}), ""},
+		{"its claim is older than the pod, and says of no node: one may have gone before it said so", claimOf(pod, false, func(s *situation) {
+			s.o.Claims[len(s.o.Claims)-1].ClusterID, s.podOf(pod).Started, s.podOf(pod).Runs, s.podOf(pod).Waiting = "", time.Time{}, false, "ImagePullBackOff"
+			s.o.Claims[len(s.o.Claims)-1].Made = s.podOf(pod).Created.Add(-time.Minute)
+		}), "stays: if copies on other nodes suffice"},
 		{"its volume was written by the same version", func(s *situation) { claim(s, s.r.Version) }, ""},
 		{"it is ready", func(s *situation) { s.joins(pod) }, "it is ready"},
 		{"it is not ready, and its node is a member", func(s *situation) { s.joins(pod); s.podOf(pod).Ready = false }, "is a member"},

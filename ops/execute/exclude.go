@@ -154,6 +154,9 @@ func includeNodes(ctx context.Context, a model.Action, t Tools) (model.Result, e
 		return model.Result{}, err
 	}
 	defer s.Close()
+	if err := staysDrained(ctx, a, t); err != nil {
+		return model.Result{}, err
+	}
 	ids := entries(a.NodeIDs)
 	was, err := readExclusions(ctx, s)
 	if err != nil {
@@ -188,6 +191,9 @@ func filterTable(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		return model.Result{}, err
 	}
 	defer s.Close()
+	if err := staysDrained(ctx, a, t); err != nil {
+		return model.Result{}, err
+	}
 	rows, err := s.Strings(ctx, tableExcluded, schema, table)
 	if err != nil {
 		return model.Result{}, fmt.Errorf("reading the exclude list of table %s: %w", a.Table, err)

@@ -10,17 +10,20 @@ import (
 )
 
 // keepsVolumes is an error where one of the pods would take a volume with it, and nobody has
-// agreed to that: somebody has deleted its claim since the decision. Not of a pod in which
-// CrateDB never started, on a claim of which no node is known.
+// agreed to that: somebody has deleted its claim since the decision.
 func keepsVolumes(ctx context.Context, a model.Action, t Tools, pods ...string) error {
-	return deletedClaim(ctx, a, t, func(c *model.Claim) bool {
-		for _, pod := range pods {
-			if c.Of(pod) && !(a.Kind == model.ActionRecreatePod && c.Blank()) {
-				return true
-			}
-		}
-		return false
-	})
+	return deletedClaim(ctx, a, t, func(c *model.Claim) bool { return slices.ContainsFunc(pods, c.Of) })
+}
+
+// staysDrained is an error where the volume of a drained node goes with its pod by now: what is given
+// back lets shards come to that volume. We may have deleted its claim ourselves, and the watch of claims
+// has not shown it.
+func staysDrained(ctx context.Context, a model.Action, t Tools) error {
+	pods := entries(a.Pods)
+	if len(pods) == 0 {
+		return nil
+	}
+	return deletedClaim(ctx, a, t, func(c *model.Claim) bool { return c.Replace && slices.ContainsFunc(pods, c.Of) })
 }
 
 // setKeepsVolumes is that of all pods of a set.

@@ -79,7 +79,9 @@ func TestNoPodGoesWhoseClaimWasDeletedSinceTheDecision(t *testing.T) {
 		{"a stuck pod, agreed", cure, []model.Claim{agreed}, [][][]string{{{"YELLOW", "0", "1"}}, value("id"), value("n2")}, ""},
 		{"a stuck pod, agreed, and a shard is missing by now", cure, []model.Claim{agreed}, [][][]string{{{"RED", "1", "1"}}}, "the cluster is RED by now"},
 		{"a pod that never started, on a used volume", model.Action{Kind: model.ActionRecreatePod, Pod: "set-1", PodUID: "u"}, []model.Claim{going("data0-set-1")}, nil, "data0-set-1"},
-		{"one on a volume of nobody", model.Action{Kind: model.ActionRecreatePod, Pod: "set-1", PodUID: "u"}, []model.Claim{{Name: "data0-set-1", Terminating: true}}, nil, ""},
+		{"an exclusion of a node that stays, and its volume goes", model.Action{Kind: model.ActionIncludeNodes, NodeIDs: "n1", Pods: "set-1", SystemSecret: "system"}, []model.Claim{agreed}, nil, "data0-set-1"},
+		{"a table's filter of a node that stays, and its volume goes", model.Action{Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "n1", Pods: "set-1", SystemSecret: "system"}, []model.Claim{agreed}, nil, "data0-set-1"},
+		{"one on a volume of nobody", model.Action{Kind: model.ActionRecreatePod, Pod: "set-1", PodUID: "u", Free: "data0-set-1"}, []model.Claim{{Name: "data0-set-1", Terminating: true}}, nil, ""},
 		{"a suspension", model.Action{Kind: model.ActionSuspendSet, Set: "set", From: 3}, []model.Claim{going("data0-set-1")}, nil, "data0-set-1"},
 		{"that of another set", model.Action{Kind: model.ActionSuspendSet, Set: "set", From: 3}, []model.Claim{going("data0-other-1")}, nil, ""},
 	} {

@@ -59,6 +59,10 @@ func Include(t *pass.Pass) {
 		return
 	}
 	t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
+	pods := ""
+	if !t.Desired.Removed && !view.Released(&t.View) {
+		pods = view.DrainedPods(&t.View)
+	}
 	if len(x.Tables) > 0 {
 		first := visibleFirst(&t.Observed.Database, x.Tables)
 		if !visible(&t.Observed.Database, first.Name) && hides(t) {
@@ -66,7 +70,7 @@ func Include(t *pass.Pass) {
 		}
 		t.Harmless(model.Action{
 			Kind: model.ActionIncludeInTable, Pod: pod, SystemSecret: t.SystemSecret(), Table: first.Name, Before: first.Before, NodeIDs: x.IDs,
-			Settings: first.Filters, Expected: first.Drain,
+			Settings: first.Filters, Expected: first.Drain, Pods: pods, Free: view.FreeClaims(&t.View),
 		})
 		return
 	}
@@ -76,6 +80,7 @@ func Include(t *pass.Pass) {
 	// Also when they are not to be seen: a transient value may hide them.
 	t.Harmless(model.Action{
 		Kind: model.ActionIncludeNodes, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: strings.Join(x.Ours(), ","), Before: x.Before, Beside: OtherExclusions(&t.View),
+		Pods: pods, Free: view.FreeClaims(&t.View),
 	})
 }
 

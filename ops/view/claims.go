@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -16,7 +17,7 @@ func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 	for i := range v.Observed.Claims {
 		c := &v.Observed.Claims[i]
 		its := c.Terminating && c.Set == p.Set && c.Ordinal == p.Ordinal
-		if blank := p.Started.IsZero() && c.Blank(); !its || blank || !holdsShards(c) || free(v, p, c) {
+		if !its || !holdsShards(c) || free(v, p, c) {
 			continue
 		}
 		if found == nil || !c.Replace {
@@ -26,9 +27,17 @@ func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 	return found
 }
 
-// free reports whether a pod has nothing on the volume of a claim, and is not to have it: it does without
-// that disk.
+// madeTogether is how long before its first pod a claim is made at most. The controller makes the one right
+// after the other, and Kubernetes counts in seconds.
+const madeTogether = 2 * time.Second
+
+// free reports whether a pod has nothing on the volume of a claim: it does without that disk and is not to
+// have it, or CrateDB never started in the pod that the claim was made for. That nothing is noted on a claim
+// says too little: a pod before this one may have gone before its claim said whose it is.
 func free(v *View, p *model.Pod, c *model.Claim) bool {
+	if p.Started.IsZero() && c.Blank() && (c.Phase == "Pending" || p.Created.Sub(c.Made) <= madeTogether) {
+		return true
+	}
 	return slices.Contains(model.Listed(p.Unused), c.Template) && !slices.Contains(IsToUse(v, p), c.Template)
 }
 
@@ -156,6 +165,17 @@ func Excluded(v *View, p *model.Pod) bool {
 		}
 	}
 	return false
+}
+
+// DrainedPods are the names of the pods that stay and whose nodes we exclude, joined by commas.
+func DrainedPods(v *View) string {
+	var out []string
+	for p := range excluded(v) {
+		if p.Ordinal < Target(v, p.Set) {
+			out = append(out, p.Name)
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // Drained is how many nodes of pods that stay take no copy, because we exclude them until their
