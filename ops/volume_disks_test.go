@@ -255,6 +255,31 @@ func TestAPodThatIsHeldBackComesBackByARecreationWithoutTheDisk(t *testing.T) {
 			s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = hot+"-0", "before"
 			s.away(hot + "-0")
 		}, false},
+		{"the restart's own pod is back, and does not start", func(s *situation) {
+			s.mixed(0)
+			s.vanished(2)
+			restarting(s, model.StepDown)
+			s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = hot+"-0", "before"
+			s.away(hot + "-0")
+			s.podOf(hot + "-0").Waiting = "CrashLoopBackOff"
+		}, true},
+		{"nodes come", func(s *situation) {
+			s.mixed(0)
+			s.vanished(2)
+			s.r.Operation = &model.Operation{Kind: model.OperationGrow, Started: s.o.At, Revision: s.d.Revision, From: s.r.Sets, To: s.r.Sets}
+		}, true},
+		{"the cluster is being resumed", func(s *situation) {
+			s.mixed(0)
+			s.vanished(2)
+			s.r.Suspended = s.r.Sets
+			s.r.Operation = &model.Operation{Kind: model.OperationResume, Step: "recover", Started: s.o.At, Revision: s.d.Revision, From: s.r.Sets, To: s.r.Sets}
+		}, true},
+		{"a node is drained for another volume", func(s *situation) {
+			s.mixed(0)
+			s.vanished(2)
+			s.r.Operation = &model.Operation{Kind: model.OperationReplace, Step: model.StepDrain, Started: s.o.At, Revision: s.d.Revision, From: s.r.Sets, To: s.r.Sets, Shrink: &model.Shrink{Replaces: hot + "-1", Set: hot, From: 3, To: 3, Before: 3, Since: s.o.At}}
+			s.r.Exclusions = &model.Exclusions{Set: hot, IDs: "n1"}
+		}, true},
 		{"the restart's own pod is the one that is held back", func(s *situation) {
 			s.mixed(0)
 			s.vanished(2)

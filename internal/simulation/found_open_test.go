@@ -14,6 +14,9 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2600006082: "claims are deleted for other volumes, their watch brings nothing, and other volumes are desired no more",
 		2200094941: "a claim is deleted whose first pod went before it said whose it is, and its next pod is stuck",
 		2800006168: "the same, while the cluster is made and its pod is to be replaced by a command",
+		2400013730: "a pod is held back for its disk, and a restart of another group waits for a pod that cannot start",
+		2800005479: "a pod is held back for its disk, and the cluster is being resumed",
+		2800008453: "a pod is held back for its disk, and another node is drained for its volume",
 		// Where the judge was wrong.
 	} {
 		result := Run(NewSchedule(seed), nil, nil)

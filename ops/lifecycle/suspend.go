@@ -88,11 +88,19 @@ func rebuildSuspended(t *pass.Pass) {
 	}
 }
 
-// Yield lets go of an operation that a suspension takes over, where it may be left: a grow keeps
-// the nodes that it has, and a restart that has stopped would stop for ever.
+// Yield ends an operation that a suspension takes over, where it may be left: a grow keeps
+// the nodes that it has, and a restart that has stopped would stop for ever. A grow or a resume ends
+// too where a pod does not come back before its StatefulSet is made again: it would wait for that pod.
 func Yield(t *pass.Pass) {
 	op := t.Record.Operation
-	if op == nil || !t.Suspending || !aim.AsksToSuspend(&t.View) || t.Record.Hold != nil {
+	if op == nil || t.Record.Hold != nil {
+		return
+	}
+	if grows := op.Kind == model.OperationGrow || op.Kind == model.OperationResume; grows && view.AnyHeldBack(&t.View) {
+		t.Record.Operation = nil
+		return
+	}
+	if !t.Suspending || !aim.AsksToSuspend(&t.View) {
 		return
 	}
 	if op.Kind == model.OperationGrow || op.Kind == model.OperationRestart && op.Step == model.StepStopped {

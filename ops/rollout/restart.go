@@ -153,9 +153,13 @@ func replacedByUpgrade(v *view.View, op *model.Operation) bool {
 }
 
 // givesWay: a pod does not come back before its StatefulSet is made again, and none is on its way
-// down but this very one. What is left is restarted after that.
+// down but this very one, or one that does not start. What is left is restarted after that.
 func givesWay(v *view.View, op *model.Operation) bool {
-	own := op.Step == model.StepDown && op.Restart.Pod != "" && view.HeldBack(v, op.Restart.Set) == op.Restart.Pod
+	own := false
+	if r := op.Restart; op.Step == model.StepDown && r.Pod != "" {
+		p := view.PodNamed(v, r.Pod)
+		own = view.HeldBack(v, r.Set) == r.Pod || p != nil && p.UID != r.PodUID && view.Fails(p)
+	}
 	return (own || op.Step != model.StepHold && op.Step != model.StepDown) && view.AnyHeldBack(v)
 }
 

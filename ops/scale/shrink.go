@@ -183,7 +183,9 @@ func Shrink(t *pass.Pass) {
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
 	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || stays(&t.View, &sh)
-	back = aim.Stops(&t.View) || back && !view.Refilled(&t.View)
+	// So does one for which a pod is missing that does not come back before its StatefulSet is made again.
+	held := view.AnyHeldBack(&t.View)
+	back = aim.Stops(&t.View) || held || back && !view.Refilled(&t.View)
 	if view.Doomed(&t.View) != nil && (back || op.Step == model.StepInclude) {
 		restartsReplaced(t, op.Revision) // its claims are deleted already, and nothing takes that back
 		return
@@ -191,6 +193,11 @@ func Shrink(t *pass.Pass) {
 	if back && allStay(&t.View, &op) {
 		aim.EndShrink(t)
 		op.Step = model.StepInclude
+	}
+	if held && op.Step == model.StepInclude {
+		t.Record.Operation = nil // who gives it back may be missing
+		setting.Include(t)
+		return
 	}
 	switch op.Step {
 	case model.StepExclude:

@@ -24,14 +24,17 @@ var BeforeDisks = []check.Check{
 }
 
 // StartReturn recreates a StatefulSet with the disks that all its pods have, where one of them does
-// not come back otherwise. It comes before all else, whatever is refused.
+// not come back otherwise, and says whether that is due. It comes before all else, whatever is refused.
 func StartReturn(t *pass.Pass) bool {
+	due := false
 	for _, s := range t.Record.Sets {
-		if view.HeldBack(&t.View, s.Name) != "" && begun(t, t.Live(s.Name), s.Replicas) {
-			return true
+		if view.HeldBack(&t.View, s.Name) != "" {
+			if due = true; begun(t, t.Live(s.Name), s.Replicas) {
+				return true
+			}
 		}
 	}
-	return false
+	return due
 }
 
 // StartDisks recreates a StatefulSet that is to have further disks, and says whether one is due.
