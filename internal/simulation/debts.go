@@ -43,6 +43,9 @@ func (j *judge) owes(w *world, d *daemon) {
 		j.quiet, j.releases = w.now, released
 		return
 	}
+	if w.excludedByName(d) != nil {
+		j.left = w.now // ours are owed from when nothing is excluded any more that theirs keep shards off
+	}
 	if since := w.now - j.quiet; since < owedSoon || since < owedLong && (!d.calm || len(d.failures) > 0) {
 		return
 	}
@@ -94,7 +97,7 @@ func (w *world) debt(d *daemon, released bool) string {
 	if e := &w.enable; e.transient == "" && !w.ambiguous && plain(e.persistent) != plain(e.theirs) {
 		return "cluster.routing.allocation.enable is " + e.persistent + ", and people have set " + plain(e.theirs)
 	}
-	leaving := w.now-w.judge.left < owedSoon || w.excludedByName(d) != nil || w.hidesOurs() && d.says(gates.SystemDeniedRule)
+	leaving := w.now-w.judge.left < owedSoon || w.hidesOurs() && d.says(gates.SystemDeniedRule)
 	for _, i := range w.used {
 		l := &w.slots[i]
 		leaving = leaving || l.pod.exists && l.ordinal >= l.set.replicas
@@ -115,7 +118,10 @@ func (w *world) debt(d *daemon, released bool) string {
 		return ""
 	}
 	for i := range w.budgets {
-		if b := &w.budgets[i]; b.exists && b.value != 1 {
+		b := &w.budgets[i]
+		// A StatefulSet that was made again expects no pod before its controller has seen it.
+		stalls := slices.ContainsFunc(w.sets, func(s set) bool { return s.exists && s.masters == b.masters && s.observedGeneration < s.generation })
+		if b.exists && b.value != 1 && !stalls {
 			return "budget " + b.name + " is closed"
 		}
 	}

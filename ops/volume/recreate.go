@@ -295,7 +295,8 @@ func InGap(v *view.View) bool {
 	case live.UID == op.Recreation.UID:
 		return unowned(v, live.Name) // or it is being deleted
 	default:
-		return !live.Ours || unowned(v, live.Name)
+		// Its last pod may be on its way: until the controller has seen it, nobody expects that pod.
+		return !live.Ours || unowned(v, live.Name) || live.ObservedGeneration < live.Generation
 	}
 	// Its last pod may be gone by now; by consent it is deleted with its pods.
 	return aim.Orphans(v, op.Recreation.Set) > 0 || !v.Desired.Removed
@@ -419,11 +420,13 @@ func TakesBack(t *pass.Pass) bool {
 	return w != nil
 }
 
-// forgotten is a StatefulSet of which only pods are there, and nothing is recorded; "" for none.
+// forgotten is a StatefulSet of which only pods are there, or somebody's in its place, and nothing is
+// recorded; "" for none.
 func forgotten(v *view.View) string {
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
-		known := view.Recorded(v.Record.Sets, p.Set) != nil || v.Live(p.Set) != nil
+		live := v.Live(p.Set)
+		known := view.Recorded(v.Record.Sets, p.Set) != nil || live != nil && live.Ours
 		if !known && p.Controller == "" && !p.Terminating {
 			return p.Set
 		}
