@@ -48,7 +48,7 @@ func start(t *pass.Pass) {
 		// Where the volume of a drained node goes with its pod, they are given back after that, and
 		// nothing else restarts it.
 		if masterless || view.Doomed(&t.View) != nil {
-			_ = scale.DrainAgain(t) || rollout.StartUpgrade(t) || rollout.StartRestart(t)
+			_ = scale.DrainAgain(t) || begins(t, func() bool { return rollout.StartUpgrade(t) || rollout.StartRestart(t) })
 		}
 		return
 	}
@@ -100,6 +100,8 @@ func begins(t *pass.Pass, due func() bool) bool {
 	case backup.TooOld(t, op.Kind):
 		t.Record, t.Decision = before, decision
 		backup.First(t, op.Kind)
+	default:
+		backup.Later(t)
 	}
 	return true
 }

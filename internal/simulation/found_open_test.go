@@ -20,6 +20,8 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2400013730: "a pod is held back for its disk, and a restart of another group waits for a pod that cannot start",
 		2800005479: "a pod is held back for its disk, and the cluster is being resumed",
 		2800008453: "a pod is held back for its disk, and another node is drained for its volume",
+		2500022444: "an upgrade begins for a pod whose volume goes anyway, without a newer snapshot",
+		2500054862: "a snapshot is asked for in the pass in which a restart begins, and a pod is away",
 		// Where the judge was wrong.
 	} {
 		result := Run(NewSchedule(seed), nil, nil)

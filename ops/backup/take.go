@@ -302,6 +302,12 @@ func ask(t *pass.Pass) {
 	})
 }
 
+// Later has a snapshot that is about to be asked for wait, since an operation begins in this pass: a pod that an
+// earlier one has taken down may be away.
+func Later(t *pass.Pass) {
+	t.Decision.Harmless = slices.DeleteFunc(slices.Clone(t.Decision.Harmless), func(a model.Action) bool { return a.Kind == model.ActionCreateSnapshot })
+}
+
 // givesUp ends a snapshot that nobody could ask for since a restart has begun. No pod goes while it is recorded, and
 // what it waits for may be what comes of the operation alone. If an answer was lost and it runs, listings show it.
 func givesUp(t *pass.Pass, why string) {
