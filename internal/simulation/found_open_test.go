@@ -22,6 +22,11 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2800008453: "a pod is held back for its disk, and another node is drained for its volume",
 		2500022444: "an upgrade begins for a pod whose volume goes anyway, without a newer snapshot",
 		2500054862: "a snapshot is asked for in the pass in which a restart begins, and a pod is away",
+		2400003525: "a suspension is pushed right before the template does without a disk",
+		2400014084: "the same, with other nodes",
+		2400007068: "more disks are desired again, and a StatefulSet without pods does not mount them yet",
+		2400018833: "the same, and two of them",
+		2400034586: "the same, of another group",
 		// Where the judge was wrong.
 	} {
 		result := Run(NewSchedule(seed), nil, nil)

@@ -24,6 +24,8 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 	switch {
 	case t.Rejected, live == nil, !stands(&t.View, p, r.PodUID), !zoneStands(&t.View, r):
 		op.Step = model.StepReturn
+	case t.Suspending && view.Removes(&t.View, p):
+		op.Step = model.StepReturn // a pod that comes of the resume comes with all its disks
 	case live.Hold != setting.Annotation(&t.View, h.Set) || aim.BudgetOpen(&t.View):
 		// It is being applied.
 	case t.Observed.Database.Allocation == h.Before:

@@ -150,9 +150,12 @@ func freeWords(v *view.View) string {
 	return ". These claims are free, and nobody deletes them: " + gates.Few(free) + ". Delete those that nobody needs; Kubernetes keeps one until its pod has restarted once more"
 }
 
-// anyFurther reports whether a disk is desired by now that a StatefulSet has not.
+// anyFurther reports whether a disk is desired by now that a StatefulSet has not, or does not mount.
 func anyFurther(v *view.View) bool {
-	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return len(view.FurtherDisks(v, s.Name)) > 0 })
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
+		live := v.Live(s.Name)
+		return len(view.FurtherDisks(v, s.Name)) > 0 || live != nil && live.Unused != ""
+	})
 }
 
 func recorded(v *view.View) int {
