@@ -102,6 +102,7 @@ func come(t *pass.Pass, f *model.Fetch, lost []string) {
 		f.Batch, f.Step = lost, model.FetchDrop
 	default:
 		f.Batch, f.Step = nil, model.FetchNext
+		next(t, f) // by the reading that has them: somebody may drop one before the next
 	}
 }
 
