@@ -158,7 +158,7 @@ func (l *slot) dangles() bool {
 func (s *set) recreated(uid string) set {
 	next := set{name: s.name, group: s.group, masters: s.masters, eligible: s.eligible, smaller: s.smaller, exists: true, uid: uid}
 	if s.orphaned {
-		next.orphaning.since, next.orphaning.wants = s.orphaning.since, s.orphaning.wants
+		next.orphaning.since, next.orphaning.wants, next.returns = s.orphaning.since, s.orphaning.wants, s.returns
 		// What is judged of its templates goes on, and the controller still has its cache.
 		next.template, next.previous, next.earlier, next.proven, next.provenBefore, next.replicas = s.template, s.previous, s.earlier, s.proven, s.provenBefore, s.replicas
 		next.seenExists, next.seenUID, next.seenReplicas, next.seenTemplate = s.seenExists, s.seenUID, s.seenReplicas, s.seenTemplate
