@@ -44,7 +44,8 @@ func FactsWanted(d *model.Desired, r *model.Record) bool {
 
 // compare makes our own list that of sys.snapshots. A repository that does not answer is left out of
 // that without a word, and then nothing of it is there: so a list without any of ours says nothing,
-// unless we have none.
+// unless we have none. Where nobody knows what is there, and a snapshot waits for that, it counts after a while:
+// somebody may have dropped all of them.
 func compare(t *pass.Pass) {
 	b, db := t.Record.Backups, &t.Observed.Database
 	if !db.Listed.After(b.Listed) || b.Repository.Name == "" {
@@ -56,7 +57,8 @@ func compare(t *pass.Pass) {
 			ours = append(ours, s)
 		}
 	}
-	if len(ours) == 0 && (len(b.Taken) > 0 || b.Running != nil && !b.Running.Asked.IsZero()) {
+	waited := b.Listed.IsZero() && b.Running == nil && b.Due.Schedule != "" && t.Elapsed(b.Waiting) >= missingFor
+	if len(ours) == 0 && !waited && (len(b.Taken) > 0 || b.Running != nil && !b.Running.Asked.IsZero()) {
 		return
 	}
 	if b.Listed.IsZero() && slices.ContainsFunc(db.Listing, func(s model.ListedSnapshot) bool { return runsElsewhere(b, &s) }) {
