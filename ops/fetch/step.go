@@ -156,7 +156,8 @@ func endDrill(t *pass.Pass, f *model.Fetch, why string) {
 
 // away is why it is not known which tables of a restore have come; "" where it is.
 func away(t *pass.Pass) string {
-	nodes := t.Nodes(t.Record.Sets)
+	// A member has what is on it, though its pod may never be ready.
+	nodes := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return t.Member(p.NodeName) })
 	switch {
 	case t.Suspending || len(t.Record.Suspended) > 0:
 		return "the cluster is suspended"
