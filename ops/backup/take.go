@@ -44,6 +44,7 @@ func Backup(t *pass.Pass) {
 		return
 	}
 	if !repository(t) {
+		taking(t)
 		givesUp(t, "the repository is not ready")
 		waits(t, "the repository is not ready")
 		return
@@ -279,12 +280,21 @@ func selected(t *pass.Pass) (tables, why string) {
 	return strings.Join(rest, ","), ""
 }
 
+// taking says which snapshot is being taken, and whether there is one.
+func taking(t *pass.Pass) bool {
+	s := t.Record.Backups.Running
+	if s == nil || s.Asked.IsZero() {
+		return false
+	}
+	t.Wait(gates.BackupRunning(s.Name, s.Began, t.Record.Backups.Repository.Name))
+	return true
+}
+
 // ask sends CREATE SNAPSHOT until it was answered: where the answer was lost the executor finds it there.
 // What stands against it may have come since it was recorded.
 func ask(t *pass.Pass) {
 	s := t.Record.Backups.Running
-	if !s.Asked.IsZero() {
-		t.Wait(gates.BackupRunning(s.Name, s.Began, t.Record.Backups.Repository.Name))
+	if taking(t) {
 		return
 	}
 	why := held(t)
