@@ -24,6 +24,7 @@ const (
 // its Secret has changed.
 func SystemLogin(t *pass.Pass, secret model.Secret) {
 	if Down(&t.View) {
+		t.Record.Bootstrap.SystemChange.Refused = model.SecretVersion{} // what resumes refuses it for a while, too
 		return
 	}
 	db := &t.Observed.Database
