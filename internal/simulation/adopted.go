@@ -111,9 +111,13 @@ func (t *template) marked(s *set) string {
 }
 
 // adopts: nobody has asked for what restarts the pods of an adopted cluster, and one that is well goes.
-// One that would wait for more nodes than a shrink has left goes as in any cluster.
+// One that would wait for more nodes than a shrink has left goes as in any cluster, and so do all where the record
+// was lost while their StatefulSet was gone: it is made again as it is desired.
 func (j *judge) adopts(w *world, l *slot) {
 	t := &w.templates[l.pod.template]
+	if since := l.set.orphaning.since; since > 0 && j.lostRecord >= since-5*second {
+		return
+	}
 	if w.adopted.first >= 0 && !w.adopted.asked && l.pod.ready && t.isAdopted() && t.counts/2+1 <= w.dataMembers() {
 		w.violate("H", "%s is restarted, which runs the template that it was adopted with, and nobody has asked for a restart", l.podName)
 	}

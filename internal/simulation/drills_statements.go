@@ -81,7 +81,12 @@ func (w *world) restoreTables(quoted []string, held bool) error {
 		}
 		t := w.fetchedTable(&s.of[k], snapshot, schema, held)
 		if there := w.tableNamed(t.name); there != nil {
-			there.presumed = true
+			// One is named, and a daemon takes all for somebody's.
+			for i := 5; i+2 < len(quoted); i += 4 {
+				if all := w.tableNamed(fetchedName(quoted[i]+"."+quoted[i+2], schema)); all != nil {
+					all.presumed = true
+				}
+			}
 			return rejected("Relation '%s' already exists.", t.name)
 		}
 		if slices.ContainsFunc(made, func(o table) bool { return o.name == t.name }) {
@@ -102,22 +107,28 @@ func (w *world) restoreTables(quoted []string, held bool) error {
 // fetchedTable is a table of a snapshot as it is made here.
 func (w *world) fetchedTable(c *taken, snapshot, schema string, held bool) table {
 	t := c.table
-	own, name, _ := strings.Cut(t.name, ".")
-	if schema != "" {
-		own = strings.ReplaceAll(schema, "$1", own)
-	}
+	as := fetchedName(t.name, schema)
 	t.origin = origin{
-		snapshot: snapshot, source: t.name, drill: strings.HasPrefix(own, scratchSchema), made: w.now, comes: w.rnd.span(200, w.schedule.Start.Comes),
+		snapshot: snapshot, source: t.name, drill: strings.HasPrefix(as, scratchSchema), made: w.now, comes: w.rnd.span(200, w.schedule.Start.Comes),
 		flaw: c.flaw, operations: c.operations, held: held,
 	}
 	if c.flaw == lacksRows {
 		t.origin.operations = 0
 	}
-	t.name = own + "." + name
+	t.name = as
 	if w.healed && t.low > 0 {
 		t.replicas, t.low, t.high, t.fixed = "0-1", 0, 1, false // people have done so with the others, whatever fits
 	}
 	return t
+}
+
+// fetchedName is what a table of a snapshot is called under a schema; "" is its own.
+func fetchedName(of, schema string) string {
+	own, name, _ := strings.Cut(of, ".")
+	if schema != "" {
+		own = strings.ReplaceAll(schema, "$1", own)
+	}
+	return own + "." + name
 }
 
 // drillStrings answers the queries of the executors; done is false for others.

@@ -36,6 +36,12 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",
 		2400015467: "somebody makes a StatefulSet in the place of one that is made again with fewer disks",
 		2400031989: "the same, with other volumes",
+		2800012519: "two tables stay of a restore whose answer was lost, and CrateDB names the first only",
+		2500003091: "each of nine nodes waits for a snapshot of its own",
+		2500003352: "the same, of fifteen",
+		2800003341: "the record of an adopted cluster is lost while its StatefulSet is gone",
+		2200163655: "a StatefulSet is made again in a write whose answer is lost, its watch stands still, and the cluster is paused",
+		2800011355: "a table of a restore stays, and a shard of it is waited for for ever",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)
 		require.Nil(t, result.Violation, "%s: make replay SEED=%d", name, seed)

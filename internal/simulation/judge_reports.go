@@ -11,7 +11,12 @@ func (j *judge) reported(w *world, d *daemon, r *model.Report) {
 	j.reports++
 	if w.healed {
 		j.calm++
-		if j.calm > 60 {
+		// Each node that is drained may wait for a snapshot of its own, which is said.
+		most := 60
+		if w.schedule.Start.Backups && w.commits[d.want].desired.Backups != nil && w.commits[d.want].desired.Backups.SnapshotNewerThan > 0 {
+			most += 6 * len(w.used)
+		}
+		if j.calm > most {
 			w.violate("F", "%d reports since nothing happens any more; the last: %s: %s", j.calm, r.Reason, r.Message)
 		}
 	}

@@ -15,7 +15,8 @@ func (j *judge) raised(w *world, s *set, to int) {
 
 // applied: a daemon writes a StatefulSet.
 func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, wanted int) {
-	if !s.orphaned && !w.widens(s, wanted) {
+	behind := s.exists && !d.view.state[w.setIndex(s.name)].exists // it was made in a write whose answer was lost
+	if !s.orphaned && !behind && !w.widens(s, wanted) {
 		j.quietly(w, d, s.name) // what is gone comes back whatever was said meanwhile
 	}
 	j.recreates(w, s, e, wanted)

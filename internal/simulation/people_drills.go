@@ -158,10 +158,10 @@ func (w *world) fetchesTable(index int) bool {
 }
 
 // dropsForgotten: people drop tables that they asked for, that never came, and of which nobody knows since the record was
-// lost, or a report says that they stay.
+// lost, or a report says that they stay: also one of which a shard is waited for for ever.
 func (w *world) dropsForgotten() {
 	for i := range w.common() {
-		if t := &w.tables[i]; t.source != "" && !t.came && (w.forgotten(t) || w.judge.stays[t.name]) && !w.fetchesTable(i) {
+		if t := &w.tables[i]; t.source != "" && !t.came && (w.judge.stays[t.name] || w.forgotten(t) && !w.fetchesTable(i)) {
 			w.say("somebody drops table %s, which never came", t.name)
 			w.removeTable(t.name)
 			return
