@@ -22,7 +22,7 @@ func RecordResult(record model.Record, action model.Action, result model.Result,
 	switch action.Kind {
 	case model.ActionSetRepository, model.ActionCreateSnapshot, model.ActionDropSnapshot:
 		return backup.Result(record, action, result, now)
-	case model.ActionFetchTables, model.ActionDropFetched:
+	case model.ActionFetchTables, model.ActionDropFetched, model.ActionPrepareSwap, model.ActionSwapTables, model.ActionDropCopy, model.ActionDropKept:
 		return fetch.Result(record, action, result, now)
 	case model.ActionRestoreUsers, model.ActionRestoreTables, model.ActionDropRestored, model.ActionEndRestore:
 		return backup.RestoreResult(record, action, result, now)

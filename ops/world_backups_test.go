@@ -215,6 +215,9 @@ func (w *world) anyAway() bool {
 }
 
 func (w *world) backupRows(query string, arguments []any) ([][]string, bool) {
+	if rows, ok := w.swapRows(query, arguments); ok {
+		return rows, true
+	}
 	if rows, ok := w.restoreRows(query); ok {
 		return rows, true
 	}

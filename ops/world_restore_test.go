@@ -44,6 +44,7 @@ type toyRestore struct {
 	watermark string
 	// undroppable: no DROP TABLE is answered.
 	undroppable bool
+	toySwaps
 	// usersCame: the users of the other cluster are there.
 	usersCame bool
 }
@@ -106,6 +107,9 @@ func (w *world) execRestore(statement string) (bool, error) {
 		require.Contains(w.t, w.restored, m[1]+"."+m[2], "only what was restored is altered")
 		return true, nil
 	}
+	if done, err := w.execSwap(statement); done {
+		return true, err
+	}
 	if m := restoredUsers.FindStringSubmatch(statement); m != nil {
 		require.NotNil(w.t, w.repository(m[1]))
 		w.write(func() {
@@ -127,7 +131,7 @@ func (w *world) execRestore(statement string) (bool, error) {
 		}
 		require.NotContains(w.t, w.operations, name, "no table of a person is dropped")
 		if !model.Scratch(name) {
-			require.NotZero(w.t, w.restored[name], "no table is dropped that is there")
+			w.dropsKept(name)
 		}
 		w.write(func() {
 			delete(w.restored, name)

@@ -25,6 +25,8 @@ type fetchFlags struct {
 	command model.FetchCommand
 	wait    bool
 	timeout time.Duration
+	// replace, undo and kept name the table that is there and that the command is about.
+	replace, undo, kept string
 }
 
 func newBackupDrill() *cobra.Command {
@@ -54,11 +56,23 @@ func newRestore() *cobra.Command {
 another schema with --schema, or under their own names where no table has them. No table that
 is there is changed. A table that does not come is dropped again. What is desired, and each
 snapshot, waits for it, no longer than spec.backups.maxDelay. Neither users nor settings come.
-A new cluster is made from a snapshot by spec.backups.restore (docs/backups.md).`,
+A new cluster is made from a snapshot by spec.backups.restore (docs/backups.md).
+
+With --replace a table that is there becomes what it was in the snapshot, and has to be named
+again. It is restored under another name first, compared, and given the replicas and privileges
+of the table; then the two exchange their names. The table before is kept until --drop-kept;
+--undo exchanges the two again. --dry-run says what would be lost, and changes nothing.`,
 		Example: `  stevedore restore prod/orders --table doc.orders --schema old --wait
-  stevedore restore prod/orders --table doc.a --table doc.b --schema old`,
+  stevedore restore prod/orders --table doc.a --table doc.b --schema old
+  stevedore restore prod/orders --table doc.orders --replace doc.orders --dry-run
+  stevedore restore prod/orders --table doc.orders --replace doc.orders --wait
+  stevedore restore prod/orders --undo doc.orders --wait
+  stevedore restore prod/orders --drop-kept doc.orders --wait`,
 		Args: takesOne("CLUSTER"), ValidArgsFunction: f.kube.clusterNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.kind(); err != nil {
+				return err
+			}
 			if err := checkFetch(&f.command); err != nil {
 				return err
 			}
@@ -69,6 +83,10 @@ A new cluster is made from a snapshot by spec.backups.restore (docs/backups.md).
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.command.Tables, "table", nil, "a table of the snapshot with its schema; more than one may be given")
 	flags.StringVar(&f.command.Schema, "schema", "", "the schema that the tables come under (default: their own)")
+	flags.StringVar(&f.replace, "replace", "", "the table that is replaced, named again: it is kept until --drop-kept")
+	flags.BoolVar(&f.command.Dry, "dry-run", false, "with --replace: say what would be lost, and change nothing")
+	flags.StringVar(&f.undo, "undo", "", "a table that was replaced: it and the one that is kept exchange their names again")
+	flags.StringVar(&f.kept, "drop-kept", "", "a table that was replaced: what is kept of before is dropped for good")
 	return cmd
 }
 
@@ -94,7 +112,7 @@ func checkFetch(c *model.FetchCommand) error {
 		return fmt.Errorf("--table %s: write each with its schema, doc.orders, without quotes", strings.Join(c.Tables, " "))
 	case c.Schema != "" && !schemaNamed.MatchString(c.Schema):
 		return fmt.Errorf("--schema %q: write a-z, 0-9 and _, beginning with a letter", c.Schema)
-	case model.Scratch(c.Schema), slices.Contains([]string{"sys", "information_schema", "pg_catalog", "blob"}, c.Schema):
+	case model.Scratch(c.Schema), model.Kept(c.Schema), slices.Contains([]string{"sys", "information_schema", "pg_catalog", "blob"}, c.Schema):
 		return fmt.Errorf("--schema %s is none for tables of people: write another one", c.Schema)
 	case (&model.Fetch{Schema: c.Schema, Rest: c.Tables}).Twice() != "":
 		return fmt.Errorf("two of the tables would be %s: ask for them one by one, under several schemas", (&model.Fetch{Schema: c.Schema, Rest: c.Tables}).Twice())
@@ -141,10 +159,11 @@ func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) 
 	if record.Effective(nil, commands, cmp.Or(rec.Seen, rec.Revision))[names.AbortAnnotation] == "true" {
 		return askedSnapshot{}, fmt.Errorf("an abort of cluster %s stands: `stevedore resume %s` takes it back, and what was aborted begins again then", cluster, cluster)
 	}
-	if err := noSnapshot(rec.Backups, f.command.Snapshot, cluster); err != nil {
+	ofKept := f.command.Verb == model.FetchUndo || f.command.Verb == model.FetchDropKept
+	if err := noSnapshot(rec.Backups, f.command.Snapshot, cluster); err != nil && !ofKept {
 		return askedSnapshot{}, err
 	}
-	if f.command.Snapshot == "" {
+	if f.command.Snapshot == "" && !ofKept {
 		f.command.Snapshot = newestWhole(rec.Backups) // a snapshot that is taken while this waits may lack the table
 	}
 	f.command.At = nextFetch(rec.Backups, f.command, time.Now())
@@ -211,8 +230,17 @@ func (f *fetchFlags) words() string {
 	if f.command.Snapshot != "" {
 		of = "snapshot " + f.command.Snapshot
 	}
-	if f.command.Drill {
+	switch table := strings.Join(f.command.Tables, ""); {
+	case f.command.Drill:
 		return "a drill of " + of
+	case f.command.Verb == model.FetchUndo:
+		return "the end of the restore of " + table
+	case f.command.Verb == model.FetchDropKept:
+		return "the drop of what is kept of " + table
+	case f.command.Dry:
+		return "what a restore of " + table + " from " + of + " would do"
+	case f.command.Verb == model.FetchReplace:
+		return "the restore of " + table + " from " + of + " in its place"
 	}
 	return fmt.Sprintf("the restore of %d table(s) of %s", len(f.command.Tables), of)
 }
@@ -293,7 +321,14 @@ func restoringWords(rec model.Record, otherwise string) string {
 }
 
 func fetchedWords(f *model.FetchOutcome) string {
-	if c, err := model.ReadFetchCommand(f.Command); err == nil && c.Drill {
+	if f.Said != "" {
+		return f.Said
+	}
+	c, err := model.ReadFetchCommand(f.Command)
+	if err == nil && c.Verb == model.FetchDropKept {
+		return "what was kept of " + c.Tables[0] + " is dropped"
+	}
+	if err == nil && c.Drill {
 		if f.Compared < f.Of {
 			return fmt.Sprintf("%d of %d table(s) were restored on trial, and %d of them compared", f.Done, f.Of, f.Compared)
 		}

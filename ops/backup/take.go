@@ -72,7 +72,7 @@ func leave(t *pass.Pass) {
 		return
 	}
 	if b := t.Record.Backups; b != nil && !t.Desired.Removed {
-		if b.Fetch.There() {
+		if b.Fetch.There() || b.Fetch != nil && b.Fetch.Verb != "" {
 			next := *b
 			t.Record.Backups = &next
 			fetch.Step(t) // where nobody answers it is dropped later

@@ -80,6 +80,10 @@ var onSnapshots = map[model.ActionKind]func(context.Context, model.Action, Tools
 	model.ActionDropRestored:   dropRestored,
 	model.ActionFetchTables:    fetchTables,
 	model.ActionDropFetched:    dropFetched,
+	model.ActionPrepareSwap:    prepareSwap,
+	model.ActionSwapTables:     swapTables,
+	model.ActionDropCopy:       dropCopy,
+	model.ActionDropKept:       dropKept,
 	model.ActionEndRestore:     endRestore,
 }
 

@@ -15,8 +15,13 @@ func abort(t *pass.Pass, f *model.Fetch) {
 	if !f.Aborted && !aim.Aborted(&t.View) {
 		return
 	}
+	if f.Verb == model.FetchDropKept && f.There() {
+		return // it is one statement
+	}
 	f.Aborted, f.Rest, f.Yields = true, nil, ""
 	switch {
+	case f.Step == model.FetchReady, f.Step == model.FetchSwap && !f.Sent:
+		givesBack(f)
 	case !f.There(), f.Step == model.FetchAsk && !f.Sent:
 		f.Batch, f.Step = nil, model.FetchNext
 	case f.Drill:

@@ -81,6 +81,10 @@ func beginAsked(t *pass.Pass, asked string) {
 		t.Report(model.Report{Reason: "RestoreCommandVoid", Warning: true, Message: "nothing is restored: " + err.Error()})
 		return
 	}
+	if c.Verb == model.FetchUndo || c.Verb == model.FetchDropKept {
+		beginKept(t, asked, &c)
+		return
+	}
 	k := snapshots.NewestGood(b, t.Desired.Backups)
 	if c.Snapshot != "" {
 		k = nil
@@ -101,6 +105,13 @@ func beginAsked(t *pass.Pass, asked string) {
 	default:
 		b.Fetch = &model.Fetch{
 			Command: asked, Repository: b.Repository.Name, Snapshot: k.Name, Taken: k.Finished, Began: t.Now, Schema: c.Schema, Rest: c.Tables,
+			Verb: c.Verb, Dry: c.Dry,
+		}
+		if c.Verb == model.FetchReplace {
+			b.Fetch.Schema = model.KeptSchema(t.Record.ClusterID)
+		}
+		if c.Dry {
+			return
 		}
 		t.Report(model.Report{
 			Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusInProgress, Reason: "TablesRestoring",
@@ -169,6 +180,9 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 	tables := slices.Concat(db.Restore.Tables, db.Health.Tables)
 	for i := range db.Facts {
 		tables = append(tables, db.Facts[i].Name)
+	}
+	if t.Desired.Backups != nil && keptFound(t, b, tables) {
+		return true
 	}
 	f := model.Fetch{Drill: true, Repository: b.Repository.Name, Snapshot: "of which nobody knows", Began: t.Now, Step: model.FetchDrop}
 	for _, table := range tables {

@@ -91,7 +91,7 @@ func come(t *pass.Pass, f *model.Fetch, lost []string) {
 		facts := factsOf(&t.Observed.Database, f.Target(table))
 		f.Done++
 		f.Bytes += facts.Bytes
-		if f.Drill {
+		if f.Drill || f.Verb == model.FetchReplace {
 			compareTable(t, f, table, &facts)
 		}
 	}
@@ -100,6 +100,10 @@ func come(t *pass.Pass, f *model.Fetch, lost []string) {
 		f.Step = model.FetchDrop
 	case len(lost) > 0:
 		f.Batch, f.Step = lost, model.FetchDrop
+	case f.Verb == model.FetchReplace && f.Failed != "":
+		givesBack(f)
+	case f.Verb == model.FetchReplace:
+		f.Step, f.Sent = model.FetchReady, false
 	default:
 		f.Batch, f.Step = nil, model.FetchNext
 		next(t, f) // by the reading that has them: somebody may drop one before the next
@@ -159,6 +163,9 @@ func InTheWay(t *pass.Pass) bool {
 	if b == nil || !b.Fetch.There() || !t.Contact() || t.Observed.Database.MasterNode == "" {
 		return false
 	}
+	if b.Fetch.Step == model.FetchSwap && b.Fetch.Sent {
+		return true // all shards of both tables start anew
+	}
 	limit := yieldsFor
 	if d := t.Desired.Backups; !b.Fetch.Drill && d != nil {
 		limit = d.MaxDelay
@@ -201,7 +208,7 @@ func outcome(t *pass.Pass, f *model.Fetch, failed string) {
 		stays = append(model.Listed(before), stays...)
 	}
 	t.Record.Backups.Fetched = model.FetchOutcome{
-		Command: f.Command, At: t.Now, Failed: failed, Done: f.Done, Compared: f.Compared, Of: f.Of, Stays: strings.Join(stays, ","),
+		Command: f.Command, At: t.Now, Failed: failed, Done: f.Done, Compared: f.Compared, Of: f.Of, Stays: strings.Join(stays, ","), Said: f.Said,
 	}
 }
 
@@ -218,6 +225,8 @@ func finish(t *pass.Pass, f *model.Fetch) {
 	}
 	switch {
 	case f.Drill && f.Of == 0 && f.Failed == "": // what was left over is gone
+	case f.Verb != "" && f.Failed == "":
+		reportKept(t, f)
 	case f.Drill:
 		prove(t, f)
 	case f.Failed != "":
@@ -256,6 +265,10 @@ func Tried(t *pass.Pass) {
 	if t.Elapsed(f.At) >= shownFor {
 		f.Failed = ""
 	}
+	for i := range t.Record.Backups.Kept {
+		k := &t.Record.Backups.Kept[i]
+		t.Wait(gates.TableKept(k.Words(), k.Table))
+	}
 	if words := f.Words(); words != "" {
 		t.Wait(gates.TablesNotRestored(words))
 	}
@@ -273,6 +286,8 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 	b.Fetch = &f
 	record.Backups = &b
 	switch {
+	case a.Kind == model.ActionPrepareSwap, a.Kind == model.ActionSwapTables, a.Kind == model.ActionDropCopy, a.Kind == model.ActionDropKept:
+		resultOfSwap(&b, &f, a, result, now)
 	case a.Kind == model.ActionDropFetched && f.Step == model.FetchDrop:
 		if f.Yields != "" {
 			f.Rest = slices.Concat(f.Batch, f.Rest)

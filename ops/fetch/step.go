@@ -46,6 +46,10 @@ func Hidden(r *model.Record) []string {
 	if r.Backups == nil || !r.Backups.Fetch.There() || r.Backups.Fetch.Leaves() {
 		return nil
 	}
+	// One that takes another's place is a table as any other by then: it is whole, and its name may be the other's already.
+	if f := r.Backups.Fetch; f.Step == model.FetchSwap || f.Verb == model.FetchUndo || f.Verb == model.FetchDropKept {
+		return nil
+	}
 	return r.Backups.Fetch.Targets()
 }
 
@@ -67,6 +71,7 @@ func Step(t *pass.Pass) {
 		}
 	}
 	abort(t, &f)
+	withoutPlan(t, &f)
 	switch f.Step {
 	case model.FetchList:
 		listTables(t, &f)
@@ -80,6 +85,10 @@ func Step(t *pass.Pass) {
 		follow(t, &f)
 	case model.FetchDrop:
 		drop(t, &f)
+	case model.FetchReady:
+		ready(t, &f)
+	case model.FetchSwap:
+		swap(t, &f)
 	}
 }
 
@@ -95,9 +104,16 @@ func drop(t *pass.Pass, f *model.Fetch) {
 		said(t, f, "tables that did not come are dropped later: "+why)
 		return
 	}
-	said(t, f, "what was restored is dropped")
+	kind, words := model.ActionDropFetched, "what was restored is dropped"
+	switch f.Verb {
+	case model.FetchReplace:
+		kind = model.ActionDropCopy
+	case model.FetchDropKept:
+		kind, words = model.ActionDropKept, f.Targets()[0]+" is dropped"
+	}
+	said(t, f, words)
 	if view.HasMaster(&t.View) {
-		t.Harmless(action(t, f, model.ActionDropFetched))
+		t.Harmless(action(t, f, kind))
 	}
 }
 
@@ -115,10 +131,14 @@ func leave(t *pass.Pass, f *model.Fetch) {
 }
 
 func action(t *pass.Pass, f *model.Fetch, kind model.ActionKind) model.Action {
-	return model.Action{
+	a := model.Action{
 		Kind: kind, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Repository: f.Repository, Snapshot: f.Snapshot,
 		SnapshotTables: strings.Join(f.Batch, ","), Schema: f.Schema, New: f.Drill,
 	}
+	if f.Verb != "" && kind != model.ActionFetchTables {
+		a.Table, a.Index, a.New = f.Batch[0], f.Index, !f.Presumed
+	}
+	return a
 }
 
 // said says how far it is.
@@ -240,6 +260,10 @@ func next(t *pass.Pass, f *model.Fetch) {
 		finish(t, f)
 		return
 	}
+	if f.Verb == model.FetchUndo || f.Verb == model.FetchDropKept {
+		nextKept(t, f)
+		return
+	}
 	why := busy(t)
 	if f.Yields != "" && why == "" {
 		why = f.Yields // it begins in this very pass
@@ -262,7 +286,7 @@ func next(t *pass.Pass, f *model.Fetch) {
 	var bytes int64
 	for len(f.Rest) > 0 && len(f.Batch) < batchTables {
 		table := f.Rest[0]
-		size := factsOf(db, table).Bytes
+		size := factsOf(db, table).Bytes * copies(f, db)
 		problem := unfit(t, f, table, bytes+size)
 		if problem == "" && limited && bytes+size > room {
 			if len(f.Batch) > 0 {
@@ -283,6 +307,10 @@ func next(t *pass.Pass, f *model.Fetch) {
 	if len(f.Batch) == 0 {
 		return // none of the rest comes
 	}
+	if f.Dry {
+		tries(t, f, f.Batch[0])
+		return
+	}
 	f.Step, f.Asked, f.Moved, f.Progress, f.Suspect = model.FetchAsk, time.Time{}, t.Now, 0, time.Time{}
 	f.Sent = false
 	said(t, f, "the next tables are asked for")
@@ -293,6 +321,8 @@ func unfit(t *pass.Pass, f *model.Fetch, table string, bytes int64) string {
 	switch {
 	case strings.Contains(table, ","):
 		return "its name has a comma"
+	case f.Verb == model.FetchReplace:
+		return irreplaceable(t, f, table)
 	case !f.Drill && slices.Contains(t.Observed.Database.Restore.Tables, f.Target(table)):
 		// Once it is asked for, a table of that name that came from a snapshot is taken for what this restore has made:
 		// an earlier one may have made it.
@@ -333,6 +363,22 @@ func roomFor(db *model.Database) (bytes int64, limited bool, unknown string) {
 		bytes += max(room, 0)
 	}
 	return bytes / 2, true, ""
+}
+
+// copies is how many copies of a shard come: a table that takes another's place gets the replicas of that. What a shard of
+// this cluster has on average stands for it.
+func copies(f *model.Fetch, db *model.Database) int64 {
+	var all, primaries int64
+	for i := range db.Nodes {
+		all += db.Nodes[i].Bytes
+	}
+	for i := range db.Facts {
+		primaries += db.Facts[i].Bytes
+	}
+	if f.Verb != model.FetchReplace || !db.ShardsKnown || primaries == 0 {
+		return 1
+	}
+	return max(1, (all+primaries-1)/primaries)
 }
 
 func factsOf(db *model.Database, table string) model.TableFacts {

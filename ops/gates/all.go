@@ -143,6 +143,7 @@ var All = []Rule{
 	DrillEndsRule,
 	DrillFailedRule,
 	TablesRestoredRule,
+	TableKeptRule,
 	RestoreFirstRule,
 	TablesNotRestoredRule,
 	ModifyFailedRule,

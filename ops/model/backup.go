@@ -57,6 +57,8 @@ type Backups struct {
 	// FetchCommand is the last command for one that was begun, and Fetched what became of it.
 	FetchCommand string       `json:"fetchCommand,omitempty"`
 	Fetched      FetchOutcome `json:"fetched,omitzero"`
+	// Kept are tables that another one of a snapshot has taken the place of, and that nobody has dropped yet.
+	Kept []KeptTable `json:"kept,omitempty"`
 	// Drills is true where the definition asks for drills, and Drilled the last window of theirs that was begun.
 	// Drill is when, in words; DrillCron and DrillTimeZone are the definition's, "" where a release before wrote none.
 	Drills        bool      `json:"drills,omitempty"`
@@ -229,7 +231,7 @@ func (b *Backups) equal(o *Backups) bool {
 		same = same && a.Name == c.Name && a.State == c.State && a.Tables == c.Tables
 		return same && a.Contents == c.Contents && a.Operations == c.Operations && a.Proof.equal(&c.Proof)
 	}):
-	case !b.Running.equal(o.Running), !b.Fetch.equal(o.Fetch), b.FetchCommand != o.FetchCommand, !b.Fetched.equal(&o.Fetched):
+	case !b.Running.equal(o.Running), !b.Fetch.equal(o.Fetch), b.FetchCommand != o.FetchCommand, !b.Fetched.equal(&o.Fetched), !slices.EqualFunc(b.Kept, o.Kept, KeptTable.equal):
 	case b.Drills != o.Drills, b.Drill != o.Drill, b.DrillCron != o.DrillCron, b.DrillTimeZone != o.DrillTimeZone, b.Delays != o.Delays, !b.Drilled.Equal(o.Drilled), !slices.Equal(b.Contents, o.Contents):
 	default:
 		return true

@@ -336,6 +336,17 @@ const (
 	// ActionDropFetched drops what SnapshotTables of Snapshot have become under Schema; without New only those
 	// that have not all primaries.
 	ActionDropFetched ActionKind = "drop-fetched"
+	// ActionPrepareSwap gives the table that is to be called Table, which KeptSchema under Schema calls otherwise now, its
+	// replicas and privileges, and finds Index out. ResultRefused where CrateDB would not exchange the two.
+	ActionPrepareSwap ActionKind = "prepare-swap"
+	// ActionSwapTables has Table and the one of its name under Schema exchange their names, so that Index is of the one
+	// that is called Table; with New it looks only. ResultWaits where one of them is not whole, or less so than the other.
+	ActionSwapTables ActionKind = "swap-tables"
+	// ActionDropCopy drops what Table has become under Schema, before it has taken its place: with New because it is known that
+	// we have made it, else only if CrateDB says that a shard of it came from a snapshot. ResultForeign where it stays.
+	ActionDropCopy ActionKind = "drop-copy"
+	// ActionDropKept drops the table under Schema that was called Table, if one of that name is whole.
+	ActionDropKept ActionKind = "drop-kept"
 	// ActionEndRestore takes Repository off, and has CrateDB count what is in the tables.
 	ActionEndRestore ActionKind = "end-restore"
 	// ActionResizePod asks for Resources for the containers of Pod (precondition PodUID) while
@@ -393,6 +404,8 @@ type Action struct {
 	// commas as NodeIDs and NodeNames are; Table is "schema.table".
 	Members                   string
 	NodeIDs, NodeNames, Table string
+	// Index is the UUID of an index of a table.
+	Index string
 	// Free are volume claims, separated by commas, on whose volume their pods have nothing: somebody
 	// may delete them.
 	Free string
@@ -443,6 +456,8 @@ func (a Action) Subject() string {
 		return a.Table
 	case ActionSetRepository, ActionEndRestore:
 		return a.Repository
+	case ActionPrepareSwap, ActionSwapTables, ActionDropCopy, ActionDropKept:
+		return a.Table
 	case ActionFetchTables, ActionDropFetched, ActionCreateSnapshot, ActionDropSnapshot, ActionRestoreUsers, ActionRestoreTables, ActionDropRestored:
 		return a.Repository + "." + a.Snapshot
 	}
@@ -472,6 +487,8 @@ const (
 	// ResultPresumed: CrateDB has tables of these names already. An earlier attempt may have made them whose answer was
 	// lost, or somebody else (fetch-tables).
 	ResultPresumed
+	// ResultWaits: something is not so yet, as Message says (swap-tables).
+	ResultWaits
 )
 
 // Result is how an action ended.
@@ -484,4 +501,6 @@ type Result struct {
 	Message string
 	// Overwrote says what of somebody's an action has replaced; "" for nothing.
 	Overwrote string
+	// Index is the UUID that was looked for (prepare-swap).
+	Index string
 }

@@ -17,6 +17,15 @@ import (
 type Fetch struct {
 	// Drill: each table comes under a schema of its own, is compared and dropped again.
 	Drill bool `json:"drill,omitempty"`
+	// Verb says what is done with a table that is there; "" where none is touched. Index is the UUID of an index of the table
+	// that is to have the other's name: it stays the same whatever the table is called. "" before it is known. Dry: only what
+	// would be done is said.
+	Verb  FetchVerb `json:"verb,omitempty"`
+	Index string    `json:"index,omitempty"`
+	Dry   bool      `json:"dry,omitempty"`
+	// Said is what it has found out, in words, and Held why the names are not exchanged yet.
+	Said string `json:"said,omitempty"`
+	Held string `json:"held,omitempty"`
 	// Command is what a person asked for; "" for a drill by schedule.
 	Command string `json:"command,omitempty"`
 	// Snapshot is where they come from, in Repository; Taken is when it was finished.
@@ -75,6 +84,10 @@ const (
 	FetchRunning FetchStep = "running"
 	// FetchDrop: Batch is to be dropped again.
 	FetchDrop FetchStep = "drop"
+	// FetchReady: what takes the place of another table is given what that has: its replicas and privileges.
+	FetchReady FetchStep = "ready"
+	// FetchSwap: the two exchange their names.
+	FetchSwap FetchStep = "swap"
 )
 
 // MaxSkipped tables are named that did not come.
@@ -116,11 +129,11 @@ func (f *Fetch) Targets() (all []string) {
 // There reports whether tables of it may be there that have not all come. The answer to the statement that asks for
 // them may be lost.
 func (f *Fetch) There() bool {
-	return f != nil && (f.Step == FetchAsk || f.Step == FetchRunning || f.Step == FetchDrop)
+	return f != nil && (f.Step == FetchAsk || f.Step == FetchRunning || f.Step == FetchDrop || f.Step == FetchReady || f.Step == FetchSwap)
 }
 
 // Leaves reports whether what did not come is not dropped: it may be somebody else's.
-func (f *Fetch) Leaves() bool { return f.Step == FetchDrop && f.Presumed && !f.Drill }
+func (f *Fetch) Leaves() bool { return f.Step == FetchDrop && f.Presumed && !f.Drill && f.Verb == "" }
 
 // scratchPrefix begins the schemas of drills.
 const scratchPrefix = "stevedore_drill_"
@@ -159,7 +172,7 @@ func (f *Fetch) equal(o *Fetch) bool {
 	switch {
 	case f.Drill != o.Drill, f.Command != o.Command, f.Repository != o.Repository, f.Snapshot != o.Snapshot, f.Schema != o.Schema, f.Step != o.Step, f.Of != o.Of:
 	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields, f.Presumed != o.Presumed:
-	case f.Sent != o.Sent, f.Aborted != o.Aborted:
+	case f.Sent != o.Sent, f.Aborted != o.Aborted, f.Verb != o.Verb, f.Index != o.Index, f.Dry != o.Dry, f.Said != o.Said, f.Held != o.Held:
 	case !f.Taken.Equal(o.Taken), !f.Began.Equal(o.Began), !f.Asked.Equal(o.Asked), !f.Moved.Equal(o.Moved), !f.Suspect.Equal(o.Suspect), !f.Since.Equal(o.Since):
 	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Skipped, o.Skipped), !slices.Equal(f.Stays, o.Stays):
 	default:
@@ -181,6 +194,8 @@ type FetchOutcome struct {
 	// Stays are tables that did not come and were not dropped, with commas between them: of this command, and of those
 	// before that are not whole yet.
 	Stays string `json:"stays,omitempty"`
+	// Said is what was found out, in words; "" where the numbers say all.
+	Said string `json:"said,omitempty"`
 }
 
 // Words are why it has failed, and what stays; "" for neither.
@@ -277,10 +292,14 @@ func (o Operations) Of(table string) (n int64, ok bool) {
 	return 0, false
 }
 
-// FetchCommand is what a person asks for: a drill, or tables of a snapshot.
+// FetchCommand is what a person asks for: a drill, or tables of a snapshot, or something with one that was replaced.
 type FetchCommand struct {
 	At    time.Time
 	Drill bool
+	// Verb is what is done with the one table of Tables; "" where a table that is there is not touched. Dry asks only what
+	// would be done.
+	Verb FetchVerb
+	Dry  bool
 	// Snapshot is "" for the newest good one. Tables are "schema.table"; Schema is another one that they come under,
 	// "" for their own.
 	Snapshot, Schema string
@@ -295,7 +314,7 @@ const (
 
 // String is as the annotation has it: "TIME/drill?snapshot=…".
 func (c FetchCommand) String() string {
-	verb := commandRestore
+	verb := cmp.Or(string(c.Verb), commandRestore)
 	if c.Drill {
 		verb = commandDrill
 	}
@@ -304,6 +323,9 @@ func (c FetchCommand) String() string {
 		if value != "" {
 			of.Set(key, value)
 		}
+	}
+	if c.Dry {
+		of.Set("dry", "true")
 	}
 	text := c.At.UTC().Format(time.RFC3339) + "/" + verb
 	if len(of) > 0 {
@@ -317,17 +339,25 @@ func ReadFetchCommand(text string) (FetchCommand, error) {
 	at, rest, _ := strings.Cut(text, "/")
 	verb, query, _ := strings.Cut(rest, "?")
 	c := FetchCommand{Drill: verb == commandDrill}
+	if verbs := []FetchVerb{FetchReplace, FetchUndo, FetchDropKept}; slices.Contains(verbs, FetchVerb(verb)) {
+		c.Verb = FetchVerb(verb)
+	}
 	of, failed := url.ParseQuery(query)
 	when, err := time.Parse(time.RFC3339, at)
 	if err = cmp.Or(err, failed); err != nil {
 		return c, fmt.Errorf("%q is no command: %w", text, err)
 	}
 	c.At, c.Snapshot, c.Schema, c.Tables = when.UTC(), of.Get("snapshot"), of.Get("schema"), Listed(of.Get("tables"))
+	c.Dry = of.Get("dry") == "true"
 	switch {
-	case verb != commandDrill && verb != commandRestore:
+	case verb != commandDrill && verb != commandRestore && c.Verb == "":
 		return c, fmt.Errorf("%q is no command: it asks for neither a drill nor a restore", text)
 	case !c.Drill && len(c.Tables) == 0:
 		return c, fmt.Errorf("%q is no command: it names no table", text)
+	case c.Verb != "" && (len(c.Tables) > 1 || c.Schema != ""):
+		return c, fmt.Errorf("%q is no command: one table is replaced at a time, in its own schema", text)
+	case c.Dry && c.Verb != FetchReplace:
+		return c, fmt.Errorf("%q is no command: only what replaces a table is asked for before", text)
 	}
 	return c, nil
 }

@@ -167,7 +167,8 @@ func (m *world) nodeName(id string) string {
 // meet on the way: a plan cannot know of it, and does not name it.
 func Reacts(action string) bool {
 	switch model.ActionKind(action) {
-	case model.ActionRetryAllocation, model.ActionVerifyUser, model.ActionAcknowledgeNodeChecks, model.ActionCreateSnapshot, model.ActionDropSnapshot, model.ActionFetchTables, model.ActionDropFetched:
+	case model.ActionRetryAllocation, model.ActionVerifyUser, model.ActionAcknowledgeNodeChecks, model.ActionCreateSnapshot, model.ActionDropSnapshot, model.ActionFetchTables, model.ActionDropFetched,
+		model.ActionPrepareSwap, model.ActionSwapTables, model.ActionDropCopy, model.ActionDropKept:
 		return true
 	}
 	return false

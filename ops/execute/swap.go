@@ -1,0 +1,293 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// What is known of two tables that exchange their names; $1 and $2 are what they are called, without schema.
+const (
+	// pathsOfTable has the folders of indexes, which are called by their UUIDs. An index keeps that whatever its table is
+	// called (SwapRelationsOperation, run on 6.3.7 and 6.4.3).
+	pathsOfTable = `SELECT schema_name, path, recovery['type'] FROM sys.shards WHERE "primary" AND table_name = $1`
+	// healthOfTable is summed over partitions. One without any is not in it.
+	healthOfTable   = `SELECT table_schema, sum(missing_shards), sum(underreplicated_shards) FROM sys.health WHERE table_name = $1 GROUP BY table_schema`
+	replicasOfTable = `SELECT table_schema, number_of_replicas FROM information_schema.tables WHERE table_name = $1`
+	// tablePrivileges are granted and denied on either. Privileges go with a table to its new name (PrivilegesModifier.swapPrivileges).
+	tablePrivileges = `SELECT grantee, type, state, ident FROM sys.privileges WHERE class = 'TABLE' AND (ident = $1 OR ident = $2)`
+	// swapJobs are exchanges that CrateDB still works on: another one behind it would undo it.
+	swapJobs = `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE 'alter cluster swap%'`
+)
+
+func swapStatement(from, to string) string {
+	return "ALTER CLUSTER SWAP TABLE " + tableList([]string{from}) + " TO " + tableList([]string{to})
+}
+
+func replicasStatement(table, replicas string) string {
+	return "ALTER TABLE " + tableList([]string{table}) + " SET (number_of_replicas = " + literal(replicas) + ")"
+}
+
+// privilegeStatement is GRANT, DENY or REVOKE on a table.
+func privilegeStatement(verb, privilege, table, user string) string {
+	preposition := " TO "
+	if verb == "REVOKE" {
+		preposition = " FROM "
+	}
+	return verb + " " + privilege + " ON TABLE " + tableList([]string{table}) + preposition + identifier(user)
+}
+
+// pairOf are the two tables of an action: other is what the one of its Index is called before they exchange their names.
+func pairOf(a model.Action) (table, other, schema, otherSchema, name string) {
+	f := model.Fetch{Schema: a.Schema}
+	table, other = a.Table, f.Target(a.Table)
+	schema, name, _ = strings.Cut(table, ".")
+	otherSchema, _, _ = strings.Cut(other, ".")
+	return table, other, schema, otherSchema, name
+}
+
+// indexesOf are the UUIDs of the indexes of tables of a name, by schema, and the schemas of those that came from a snapshot
+// and have not moved nor started anew since.
+func indexesOf(ctx context.Context, s Session, name string) (indexes map[string][]string, came map[string]bool, err error) {
+	rows, err := s.Strings(ctx, pathsOfTable, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading sys.shards: %w", err)
+	}
+	indexes, came = map[string][]string{}, map[string]bool{}
+	for _, r := range rows {
+		came[r[0]] = came[r[0]] || r[2] == "SNAPSHOT"
+		if parts := strings.Split(r[1], "/"); len(parts) > 2 && parts[len(parts)-3] == "indices" {
+			indexes[r[0]] = append(indexes[r[0]], parts[len(parts)-2])
+		}
+	}
+	return indexes, came, nil
+}
+
+// swapping is a session as `system`, where CrateDB works on no exchange of names.
+func swapping(ctx context.Context, a model.Action, t Tools) (Session, error) {
+	s, err := t.answering(ctx, a, "RESTORE SNAPSHOT")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.Strings(ctx, swapJobs)
+	if err == nil && len(rows) > 0 {
+		err = errors.New("CrateDB still works on an earlier ALTER CLUSTER SWAP TABLE")
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepareSwap gives the table that takes another's place what that has, and finds out by what it is known again.
+func prepareSwap(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := swapping(ctx, a, t)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	_, other, _, otherSchema, name := pairOf(a)
+	indexes, _, err := indexesOf(ctx, s, name)
+	if err != nil {
+		return model.Result{}, err
+	}
+	if len(indexes[otherSchema]) == 0 {
+		return model.Result{Code: model.ResultRefused, Message: other + " has no shard, so it could not be told from the other table"}, nil
+	}
+	if refused, err := alike(ctx, s, a); err != nil || refused != "" {
+		return model.Result{Code: model.ResultRefused, Message: refused}, err
+	}
+	return model.Result{Index: slices.Min(indexes[otherSchema]), Message: other + " has the replicas and privileges of " + a.Table}, nil
+}
+
+// alike gives the other table the replicas and the privileges of Table; refused is what CrateDB says against it.
+func alike(ctx context.Context, s Session, a model.Action) (refused string, err error) {
+	table, other, schema, otherSchema, name := pairOf(a)
+	rows, err := s.Strings(ctx, replicasOfTable, name)
+	if err != nil {
+		return "", fmt.Errorf("reading information_schema.tables: %w", err)
+	}
+	replicas := map[string]string{}
+	for _, r := range rows {
+		replicas[r[0]] = r[1]
+	}
+	if replicas[schema] == "" || replicas[otherSchema] == "" {
+		return "", fmt.Errorf("%s and %s are not both shown", table, other)
+	}
+	var changes []string
+	if replicas[schema] != replicas[otherSchema] {
+		changes = append(changes, replicasStatement(other, replicas[schema]))
+	}
+	granted, err := s.Strings(ctx, tablePrivileges, table, other)
+	if err != nil {
+		return "", fmt.Errorf("reading sys.privileges: %w", err)
+	}
+	for _, c := range append(changes, privilegeChanges(granted, table, other)...) {
+		if _, err := s.Exec(ctx, c); errors.Is(err, ErrRejected) {
+			return err.Error(), nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// privilegeChanges make the privileges on another table those on this one.
+func privilegeChanges(granted [][]string, table, other string) (changes []string) {
+	has := map[string]map[string]string{table: {}, other: {}}
+	var all []string
+	for _, r := range granted {
+		key := r[0] + "\n" + r[1]
+		if has[r[3]] != nil {
+			has[r[3]][key] = r[2]
+		}
+		if !slices.Contains(all, key) {
+			all = append(all, key)
+		}
+	}
+	slices.Sort(all)
+	for _, key := range all {
+		user, privilege, _ := strings.Cut(key, "\n")
+		desired, is := has[table][key], has[other][key]
+		if desired == is {
+			continue
+		}
+		if is != "" {
+			changes = append(changes, privilegeStatement("REVOKE", privilege, other, user))
+		}
+		if desired != "" {
+			changes = append(changes, privilegeStatement(desired, privilege, other, user))
+		}
+	}
+	return changes
+}
+
+// swapTables has two tables exchange their names, once: whose the names are is known by an index, which keeps its UUID.
+func swapTables(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := swapping(ctx, a, t)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	table, other, schema, otherSchema, name := pairOf(a)
+	indexes, _, err := indexesOf(ctx, s, name)
+	if err != nil {
+		return model.Result{}, err
+	}
+	done := model.Result{Message: table + " and " + other + " have exchanged their names"}
+	switch {
+	case slices.Contains(indexes[schema], a.Index):
+		return done, nil
+	case !slices.Contains(indexes[otherSchema], a.Index):
+		return model.Result{}, fmt.Errorf("no primary of index %s is on a node: it is not known which of the two tables it is of", a.Index)
+	case a.New:
+		return model.Result{Code: model.ResultWaits, Message: "they have not exchanged their names yet"}, nil
+	}
+	if refused, err := alike(ctx, s, a); err != nil || refused != "" {
+		return model.Result{Code: model.ResultRefused, Message: refused}, err
+	}
+	if waits, err := lessWhole(ctx, s, a); err != nil || waits != "" {
+		return model.Result{Code: model.ResultWaits, Message: waits}, err
+	}
+	if _, err := s.Exec(ctx, swapStatement(other, table)); errors.Is(err, ErrRejected) {
+		return model.Result{Code: model.ResultRefused, Message: err.Error()}, nil
+	} else if err != nil {
+		return model.Result{}, err
+	}
+	if indexes, _, err = indexesOf(ctx, s, name); err == nil && !slices.Contains(indexes[schema], a.Index) {
+		err = fmt.Errorf("CrateDB says that %s and %s have exchanged their names, and does not show it", table, other)
+	}
+	return done, err
+}
+
+// lessWhole is why the other table is not fit to be called Table: it has to be whole, and to have no fewer copies.
+func lessWhole(ctx context.Context, s Session, a model.Action) (string, error) {
+	table, other, schema, otherSchema, name := pairOf(a)
+	rows, err := s.Strings(ctx, healthOfTable, name)
+	if err != nil {
+		return "", fmt.Errorf("reading sys.health: %w", err)
+	}
+	missing, fewer := map[string]int64{}, map[string]int64{}
+	for _, r := range rows {
+		var m, u int64
+		if _, err := fmt.Sscan(r[1]+" "+r[2], &m, &u); err != nil {
+			return "", fmt.Errorf("sys.health of %s.%s: %w", r[0], name, err)
+		}
+		missing[r[0]], fewer[r[0]] = m, u
+	}
+	_, shown := missing[otherSchema]
+	switch {
+	case !shown:
+		return "the health of " + other + " is not shown", nil
+	case missing[otherSchema] > 0:
+		return fmt.Sprintf("%d primaries of %s are not there", missing[otherSchema], other), nil
+	case missing[schema] > 0:
+		return fmt.Sprintf("%d primaries of %s are not there", missing[schema], table), nil
+	case fewer[otherSchema] > fewer[schema]:
+		return fmt.Sprintf("%d replicas of %s are not there yet", fewer[otherSchema], other), nil
+	}
+	return "", nil
+}
+
+// dropCopy drops a table that was to take another's place and has not. Where the record was lost it may be the one that was
+// there before: all shards of both start anew from their disks as they exchange their names, so one of which a primary came
+// from a snapshot has not done so.
+func dropCopy(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := swapping(ctx, a, t)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	_, other, schema, otherSchema, name := pairOf(a)
+	if !model.Kept(other) {
+		return model.Result{}, fmt.Errorf("table %s is none of a replacement, and is not dropped", other)
+	}
+	tables, err := s.Strings(ctx, replicasOfTable, name)
+	if err != nil {
+		return model.Result{}, fmt.Errorf("reading information_schema.tables: %w", err)
+	}
+	if !slices.ContainsFunc(tables, func(r []string) bool { return r[0] == otherSchema }) {
+		return model.Result{Message: "table " + other + " is not there"}, nil
+	}
+	indexes, came, err := indexesOf(ctx, s, name)
+	if err != nil {
+		return model.Result{}, err
+	}
+	if !came[otherSchema] && !a.New || a.Index != "" && slices.Contains(indexes[schema], a.Index) {
+		return model.Result{Code: model.ResultForeign, Message: "table " + other + " may be the one that was there before, and stays"}, nil
+	}
+	return model.Result{Message: "table " + other + " was dropped"}, dropAny(ctx, s, other)
+}
+
+// dropKept drops a table that another one has taken the place of, while that one is whole: by its health and by reading it.
+func dropKept(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+	s, err := swapping(ctx, a, t)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer s.Close()
+	table, other, schema, _, name := pairOf(a)
+	if !model.Kept(other) {
+		return model.Result{}, fmt.Errorf("table %s is none of a replacement, and is not dropped", other)
+	}
+	rows, err := s.Strings(ctx, healthOfTable, name)
+	if err != nil {
+		return model.Result{}, fmt.Errorf("reading sys.health: %w", err)
+	}
+	if !slices.ContainsFunc(rows, func(r []string) bool { return r[0] == schema && r[1] == "0" }) {
+		return model.Result{Code: model.ResultRefused, Message: "not all primaries of " + table + " are there, and " + other + " stays"}, nil
+	}
+	if _, err := s.Strings(ctx, countRows(table)); errors.Is(err, ErrRejected) {
+		return model.Result{Code: model.ResultRefused, Message: table + " cannot be read, and " + other + " stays: " + err.Error()}, nil
+	} else if err != nil {
+		return model.Result{}, fmt.Errorf("reading %s: %w", table, err)
+	}
+	return model.Result{Message: "table " + other + " was dropped"}, dropAny(ctx, s, other)
+}
+
+func countRows(table string) string { return "SELECT count(*) FROM " + tableList([]string{table}) }

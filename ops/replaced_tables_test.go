@@ -1,0 +1,267 @@
+package ops_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// replaces is a cluster of which a person wants table doc.t3 as the newest snapshot has it. 7 operations were done on it since.
+func replaces(t *testing.T, edits ...func(c *model.FetchCommand)) *world {
+	w := asksFor(t, "", "doc.t3")
+	w.operations["doc.t3"] += 7
+	c := model.FetchCommand{At: w.now, Verb: model.FetchReplace, Tables: []string{"doc.t3"}}
+	for _, edit := range edits {
+		edit(&c)
+	}
+	w.commands.FetchAt = c.String()
+	return w
+}
+
+// then gives another command of a table that was replaced.
+func (w *world) then(verb model.FetchVerb) {
+	w.now = w.now.Add(time.Minute)
+	w.commands.FetchAt = model.FetchCommand{At: w.now, Verb: verb, Tables: []string{"doc.t3"}}.String()
+	w.calmed()
+}
+
+func TestATableIsReplacedByItsStateInASnapshot(t *testing.T) {
+	w := replaces(t)
+	kept := w.keptName("doc.t3")
+	w.granted = []string{"ada DQL GRANT doc.t3", "bob DML DENY doc.t3"}
+	d := w.calmed()
+	assert.Equal(t, model.Done, d.Verdict)
+	assert.Equal(t, int64(30), w.operations["doc.t3"], "as it was")
+	assert.Equal(t, int64(37), w.came[kept], "the one before is kept")
+	assert.Subset(t, w.granted, []string{"ada DQL GRANT doc.t3", "bob DML DENY doc.t3"}, "who may read it, may")
+	assert.Empty(t, w.dropped)
+	assert.Equal(t, 1, w.swaps)
+	assert.Equal(t, 1, reported(w, "TableReplaced"))
+	assert.Contains(t, messageOf(w, "TableReplaced"), "7 operation(s) (inserts, updates and deletes of rows) were done on it since the snapshot began")
+	assert.Contains(t, messageOf(w, "TableReplaced"), "kept as "+kept)
+	assert.Contains(t, reasons(d.Waits), gates.TableKeptRule.Name)
+	w.ahead(30 * 24 * time.Hour)
+	w.calm(200)
+	assert.Empty(t, w.dropped, "nothing drops it by itself")
+
+	w.then(model.FetchUndo)
+	assert.Equal(t, int64(37), w.operations["doc.t3"], "taken back")
+	assert.Equal(t, 2, w.swaps)
+	assert.Equal(t, 1, reported(w, "TableBroughtBack"))
+	assert.Contains(t, messages(w.calm(60).Waits), "as it was before its restore")
+	w.then(model.FetchUndo)
+	assert.Equal(t, int64(30), w.operations["doc.t3"], "and again")
+
+	w.then(model.FetchDropKept)
+	assert.Equal(t, []string{kept}, w.dropped)
+	assert.Equal(t, []string{"doc.t3"}, w.originals, "by an explicit word")
+	assert.Equal(t, 1, reported(w, "KeptTableDropped"))
+	assert.Empty(t, w.record.Backups.Kept)
+	assert.NotContains(t, reasons(w.calm(60).Waits), gates.TableKeptRule.Name)
+
+	for _, verb := range []model.FetchVerb{model.FetchUndo, model.FetchDropKept} {
+		w.then(verb)
+		assert.Contains(t, w.record.Backups.Fetched.Failed, "there is no table "+kept)
+	}
+	assert.Equal(t, 3, w.swaps)
+}
+
+func TestWhatAReplacementLosesIsSaidBefore(t *testing.T) {
+	dry := func(c *model.FetchCommand) { c.Dry = true }
+	w := replaces(t, dry)
+	w.calmed()
+	assert.Empty(t, w.record.Backups.Fetched.Failed)
+	assert.Contains(t, w.record.Backups.Fetched.Said, "nothing was done. doc.t3 had 0 row(s)")
+	assert.Contains(t, w.record.Backups.Fetched.Said, "7 operation(s)")
+	assert.Empty(t, w.restores)
+	assert.Zero(t, w.swaps)
+
+	w = replaces(t, dry)
+	w.record.Backups.Taken[0].Operations = ""
+	w.calmed()
+	assert.Contains(t, w.record.Backups.Fetched.Said, "is not known")
+
+	w = replaces(t, dry)
+	w.operations["doc.t3"] = 1
+	w.calmed()
+	assert.Contains(t, w.record.Backups.Fetched.Said, "it was made again since")
+}
+
+// What was there is there again, and what the restore has made is gone.
+func TestAReplacementThatFailsChangesNothing(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		edit    func(w *world)
+		text    string
+		dropped bool // the copy was there
+	}{
+		{"there is no such table", func(w *world) { delete(w.operations, "doc.t3") }, "there is no such table to be replaced", false},
+		{"the one of a restore before is still kept", func(w *world) {
+			w.restored = map[string]int{w.keptName("doc.t3"): 0}
+			w.exchanged, w.ever = map[string]bool{"doc.t3": true}, map[string]bool{"doc.t3": true}
+			w.record.Backups.Kept = []model.KeptTable{{Table: "doc.t3", Name: w.keptName("doc.t3"), Snapshot: "stevedore-often-1"}}
+		}, "is kept of a restore before", false},
+		{"the disks are full", func(w *world) { w.diskUse = new(int64(1 << 30)) }, "no room", false},
+		{"a shard of it is lost", func(w *world) {
+			w.see = func(db *model.Database) { db.Restore.Missing = append(db.Restore.Missing, "doc.t3") }
+		}, "not all primaries of the table are there", false},
+		{"it cannot be fetched", func(w *world) { w.unfetchable = map[string]int{"doc.t3": 1} }, "it could not be fetched", true},
+		{"it lacks operations that were recorded", func(w *world) {
+			w.repositories[w.record.Backups.Repository.Name].snapshots[0].operations["doc.t3"] = 3
+		}, "doc.t3 has 3 of the 30 operations that were recorded", true},
+		{"CrateDB refuses", func(w *world) { w.unswappable = "it is included in a logical replication publication" }, "logical replication publication", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := replaces(t)
+			c.edit(w)
+			before := w.operations["doc.t3"]
+			d := w.calmed()
+			assert.Equal(t, model.Done, d.Verdict)
+			assert.Contains(t, w.record.Backups.Fetched.Failed, c.text)
+			assert.Contains(t, reasons(d.Waits), gates.TablesNotRestoredRule.Name)
+			assert.Equal(t, before, w.operations["doc.t3"])
+			assert.Equal(t, c.dropped, slices.Equal([]string{w.keptName("doc.t3")}, w.dropped))
+			assert.Empty(t, w.originals)
+			assert.Zero(t, w.swaps)
+		})
+	}
+}
+
+func TestATableIsReplacedOnlyByOneThatIsAsWhole(t *testing.T) {
+	w := replaces(t)
+	w.incomplete = 5
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Held != "" })
+	assert.Zero(t, w.swaps)
+	assert.Contains(t, messages(afterTurns(t, w, 1).Waits), "replicas of "+w.keptName("doc.t3")+" are not there yet")
+	w.calmed()
+	assert.Equal(t, 1, w.swaps)
+}
+
+// Between two looks anything may begin or go.
+func TestAReplacementWaitsForWhatElseGoesOn(t *testing.T) {
+	for _, step := range []model.FetchStep{model.FetchReady, model.FetchSwap} {
+		t.Run(string(step), func(t *testing.T) {
+			w := replaces(t)
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
+			w.pods[hot+"-1"].away = 10
+			d := afterTurns(t, w, 5)
+			assert.Zero(t, w.swaps)
+			assert.Contains(t, messages(d.Waits), "is whole, and waits: not all nodes are there")
+			w.calmed()
+			assert.Equal(t, 1, w.swaps)
+		})
+	}
+}
+
+func TestNoOperationBeginsWhileTwoTablesExchangeTheirNames(t *testing.T) {
+	w := replaces(t)
+	w.incomplete = 1_000_000
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchSwap })
+	w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
+	f := *w.record.Backups.Fetch
+	f.Sent = true
+	w.record.Backups.Fetch = &f
+	w.ahead(2 * w.desired.Backups.MaxDelay)
+	w.see = func(db *model.Database) { w.record.Backups.Fetch.Sent = true }
+	d := afterTurns(t, w, 5)
+	assert.Nil(t, w.record.Operation)
+	assert.Contains(t, reasons(d.Waits), gates.RestoreFirstRule.Name)
+}
+
+func TestAnAbortOfAReplacementLeavesTheTableAsItWas(t *testing.T) {
+	for _, step := range []model.FetchStep{model.FetchNext, model.FetchAsk, model.FetchRunning, model.FetchReady, model.FetchSwap} {
+		t.Run(string(step), func(t *testing.T) {
+			w := replaces(t)
+			w.incomplete = 1000
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
+			w.commands.Abort = "true"
+			w.until(func() bool { return w.record.Backups.Fetch == nil })
+			assert.Contains(t, w.record.Backups.Fetched.Failed, aborted)
+			assert.Equal(t, int64(37), w.operations["doc.t3"])
+			assert.Empty(t, w.tableNames())
+			assert.Zero(t, w.swaps)
+		})
+	}
+}
+
+func TestAReplacementEndsWithItsDefinition(t *testing.T) {
+	for _, step := range []model.FetchStep{model.FetchList, model.FetchNext, model.FetchAsk, model.FetchRunning, model.FetchReady, model.FetchSwap} {
+		t.Run(string(step), func(t *testing.T) {
+			w := replaces(t)
+			w.incomplete = 1000
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
+			w.desired.Backups = nil
+			w.until(func() bool { return w.record.Backups == nil })
+			assert.Equal(t, int64(37), w.operations["doc.t3"])
+			assert.Empty(t, w.tableNames())
+			assert.Zero(t, w.swaps)
+		})
+	}
+}
+
+// A restore that a person asked for does not begin once the definition has no spec.backups any more.
+func TestNothingIsRestoredAnyMoreThatWasAboutToBe(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchNext })
+	f := *w.record.Backups.Fetch
+	f.Step, f.Batch, f.Rest = model.FetchAsk, f.Rest, nil
+	w.record.Backups.Fetch, w.desired.Backups = &f, nil
+	w.until(func() bool { return w.record.Backups == nil })
+	assert.Empty(t, w.restores)
+	assert.Contains(t, messageOf(w, "TablesNotRestored"), "no spec.backups any more")
+}
+
+// Names that are exchanged twice are as before: nobody may ask for it again only because no answer came.
+func TestAnExchangeWhoseAnswerIsLostIsNotDoneAgain(t *testing.T) {
+	w := replaces(t)
+	w.unanswered = 1
+	for range 60 {
+		_, _ = w.turn()
+	}
+	require.Nil(t, w.record.Backups.Fetch)
+	assert.Equal(t, 1, w.swaps)
+	assert.Equal(t, int64(30), w.operations["doc.t3"])
+	assert.Len(t, w.record.Backups.Kept, 1)
+}
+
+// Wherever the daemon dies, and whatever is lost: the table is as before or as in the snapshot, what was there before is
+// never dropped, and nothing of the restore stays that is red.
+func TestAReplacementSurvivesAKill(t *testing.T) {
+	for kill := 1; kill <= 16; kill++ {
+		for _, after := range []bool{false, true} {
+			for _, lost := range []bool{false, true} {
+				t.Run(fmt.Sprintf("at write %d, after it: %t, record lost: %t", kill, after, lost), func(t *testing.T) {
+					w := replaces(t)
+					kept := w.keptName("doc.t3")
+					w.granted = []string{"ada DQL GRANT doc.t3"}
+					w.killAt, w.after, w.lose = w.writes+kill, after, lost
+					w.calm(500)
+					require.Empty(t, w.originals, "what was there before is never dropped")
+					require.Zero(t, w.restored[kept], "nothing is red")
+					assert.Contains(t, w.granted, "ada DQL GRANT doc.t3")
+					before, now := int64(37), w.operations["doc.t3"]
+					switch {
+					case !lost:
+						assert.Equal(t, int64(30), now)
+						assert.Equal(t, 1, w.swaps)
+					case now == before:
+						assert.NotContains(t, w.restored, kept, "the copy is gone")
+					default:
+						assert.Equal(t, int64(30), now)
+					}
+					if _, there := w.restored[kept]; there {
+						require.Len(t, w.record.Backups.Kept, 1)
+						assert.Equal(t, kept, w.record.Backups.Kept[0].Name, "it is known")
+					}
+				})
+			}
+		}
+	}
+}
