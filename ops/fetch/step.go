@@ -275,7 +275,7 @@ func next(t *pass.Pass, f *model.Fetch) {
 	if r := &t.Record.Backups.Repository; why == "" && r.Name == f.Repository && !snapshots.Verified(r, db) {
 		why = "a node that has joined verifies the repository first"
 	}
-	room, limited, unknown := roomFor(db)
+	room, limited, unknown := roomFor(&t.View)
 	if why == "" {
 		why = unknown
 	}
@@ -340,10 +340,11 @@ func unfit(t *pass.Pass, f *model.Fetch, table string, bytes int64) string {
 	return ""
 }
 
-// roomFor is half of what is free below the low watermark: what is written meanwhile has the other half. It is without
+// roomFor is half of what is free below the low watermark of the nodes that take shards: what is written meanwhile has the other half. It is without
 // a limit where CrateDB looks at no disk. unknown is what nobody knows of it, "" for nothing: then it is neither room
 // nor none.
-func roomFor(db *model.Database) (bytes int64, limited bool, unknown string) {
+func roomFor(v *view.View) (bytes int64, limited bool, unknown string) {
+	db := &v.Observed.Database
 	switch {
 	case !db.AllocationKnown:
 		return 0, false, "the settings of the allocation are not known"
@@ -353,6 +354,9 @@ func roomFor(db *model.Database) (bytes int64, limited bool, unknown string) {
 	for i := range db.Nodes {
 		n := &db.Nodes[i]
 		disks, known := n.FileSystems()
+		if view.Master(v, n.Name) {
+			continue
+		}
 		if !known {
 			return 0, false, "the room on the disks of node " + n.Name + " is not known"
 		}

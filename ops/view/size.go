@@ -13,6 +13,20 @@ func Data(v *View, s model.RecordedSet) bool {
 	return s.Group != names.MasterGroup || v.Record.Pins.MasterGroup == names.MasterGroup
 }
 
+// Master reports whether a node takes no shard: its pod is one of a group without data.
+func Master(v *View, nodeName string) bool {
+	return v.AnyPod(func(p *model.Pod) bool {
+		if p.NodeName != nodeName {
+			return false
+		}
+		if w := v.DesiredSet(p.Set); w != nil {
+			return !w.Data
+		}
+		s := Recorded(v.Record.Sets, p.Set)
+		return s != nil && !Data(v, *s)
+	})
+}
+
 // Unequal reports whether a set is still to come, to go, to grow or to shrink. The rendered
 // gateway counts are for nodes that are not there: after a full outage CrateDB would wait for
 // them for ever.
