@@ -12,7 +12,7 @@ var drills = []mutation{
 	{"what was not recorded is not compared", "compareTable", "case !known && facts.Primaries > 0:", "case !known && facts.Primaries > 1<<30:", "ops", "TestADrillThatTriesSomeTablesProvesNothingAndSaysHowMany"},
 	{"a node that is behind makes no drill fail", "follow", "case f.Suspect.IsZero():", "case false:", "ops", "TestANodeThatIsBehindMakesNoDrillFail"},
 	{"what does not come ends", "follow", "case running && t.Elapsed(f.Moved) >= stalledFor:", "case false:", "ops", "TestADrillOfATableThatNeverComesEnds"},
-	{"half of what is free stays", "next", "limited && bytes+size > room", "limited && bytes+size > room+1<<60", "ops", "TestARestoreOfTablesThatFailsLeavesNothingRed"},
+	{"half of what is free stays", "choose", "limited && bytes+size > room", "limited && bytes+size > room+1<<60", "ops", "TestARestoreOfTablesThatFailsLeavesNothingRed"},
 	{"what is left over is dropped", "Leftover", "if len(f.Batch) == 0 {", "if len(f.Batch) >= 0 {", "ops", "TestADrillLeavesNothingBehind"},
 	{"only what is ours is left over", "ScratchOf", "ours := scratchPrefix + digits(clusterID)", `ours := table[:min(len(table), len(scratchPrefix)+6)]`, "ops", "TestWhatIsLeftOfADrillIsFoundWithoutItsSnapshot"},
 	{"no table of a person is dropped as one of a drill", "dropFetched", "if a.New && !model.Scratch(table) {", "if false {", "ops/execute", "TestOnlyWhatARestoreHasMadeIsDropped"},

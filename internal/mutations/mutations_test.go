@@ -46,7 +46,7 @@ func (m mutation) name(n int) string { return fmt.Sprintf("%02d %s", n, m.of) }
 type unnoticed struct{ rule, why string }
 
 func all() []mutation {
-	return slices.Concat(bugs, rules, steps, replacements, fewerDisks, backups, drills, adopted)
+	return slices.Concat(bugs, rules, steps, replacements, fewerDisks, backups, drills, replacedTables, adopted)
 }
 
 const root = "../.."

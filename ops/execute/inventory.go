@@ -33,7 +33,7 @@ func Statements() []Statement {
 	for name, sql := range reads {
 		out = append(out, Statement{Name: "execute." + name, SQL: sql})
 	}
-	return append(out,
+	return append(append(out, swapStatements()...),
 		Statement{Name: "execute.tableExcluded", SQL: tableExcluded, Arguments: []any{"doc", "t0"}},
 		Statement{Name: "execute.tablePartitions", SQL: tablePartitions, Arguments: []any{"doc", "t0"}},
 		Statement{Name: "execute.setTableFiltersOnly", SQL: `ALTER TABLE ONLY "doc"."t0"` + setFilterList([]model.Setting{{Name: "include._name", Value: "{n1.name}"}}), Writes: true},
@@ -50,17 +50,6 @@ func Statements() []Statement {
 		Statement{Name: "execute.fetchTables", SQL: fetchStatement("stevedore_0a0b0c0d", "stevedore-daily-20260101t030000z", []string{"doc.t0"}, "stevedore_drill_0a1b2c3d4e5f_$1"), Writes: true},
 		Statement{Name: "execute.withoutReplicas", SQL: withoutReplicas("doc.nowhere"), Writes: true},
 		Statement{Name: "execute.writable", SQL: writable("doc.nowhere"), Writes: true},
-		Statement{Name: "execute.pathsOfTable", SQL: pathsOfTable, Arguments: []any{"t0"}},
-		Statement{Name: "execute.healthOfTable", SQL: healthOfTable, Arguments: []any{"t0"}},
-		Statement{Name: "execute.replicasOfTable", SQL: replicasOfTable, Arguments: []any{"t0"}},
-		Statement{Name: "execute.tablePrivileges", SQL: tablePrivileges, Arguments: []any{"doc.t0", "stevedore_replaced_0a1b2c_doc.t0"}},
-		Statement{Name: "execute.swapJobs", SQL: swapJobs},
-		Statement{Name: "execute.countRows", SQL: countRows("doc.t0")},
-		Statement{Name: "execute.replicas", SQL: replicasStatement("doc.nowhere", "0-1"), Writes: true},
-		Statement{Name: "execute.grantOnTable", SQL: privilegeStatement("GRANT", "DQL", "doc.nowhere", "u0"), Writes: true},
-		Statement{Name: "execute.denyOnTable", SQL: privilegeStatement("DENY", "DML", "doc.nowhere", "u0"), Writes: true},
-		Statement{Name: "execute.revokeOnTable", SQL: privilegeStatement("REVOKE", "DQL", "doc.nowhere", "u0"), Writes: true},
-		Statement{Name: "execute.swapTables", SQL: swapStatement("doc.nowhere", "doc.t0"), Writes: true},
 		Statement{Name: "execute.dropSnapshot", SQL: dropSnapshot("stevedore_0a0b0c0d", "stevedore-daily-20260102t030000z"), Writes: true},
 		Statement{Name: "execute.dropRepository", SQL: dropRepository("stevedore_0a0b0c0d"), Writes: true},
 		Statement{Name: "execute.dropTable", SQL: dropTable("doc.nowhere"), Writes: true},

@@ -291,3 +291,20 @@ func dropKept(ctx context.Context, a model.Action, t Tools) (model.Result, error
 }
 
 func countRows(table string) string { return "SELECT count(*) FROM " + tableList([]string{table}) }
+
+// swapStatements are those of Statements that exchange tables.
+func swapStatements() []Statement {
+	return []Statement{
+		{Name: "execute.pathsOfTable", SQL: pathsOfTable, Arguments: []any{"t0"}},
+		{Name: "execute.healthOfTable", SQL: healthOfTable, Arguments: []any{"t0"}},
+		{Name: "execute.replicasOfTable", SQL: replicasOfTable, Arguments: []any{"t0"}},
+		{Name: "execute.tablePrivileges", SQL: tablePrivileges, Arguments: []any{"doc.t0", "stevedore_replaced_0a1b2c_doc.t0"}},
+		{Name: "execute.swapJobs", SQL: swapJobs},
+		{Name: "execute.countRows", SQL: countRows("doc.t0")},
+		{Name: "execute.replicas", SQL: replicasStatement("doc.nowhere", "0-1"), Writes: true},
+		{Name: "execute.grantOnTable", SQL: privilegeStatement("GRANT", "DQL", "doc.nowhere", "u0"), Writes: true},
+		{Name: "execute.denyOnTable", SQL: privilegeStatement("DENY", "DML", "doc.nowhere", "u0"), Writes: true},
+		{Name: "execute.revokeOnTable", SQL: privilegeStatement("REVOKE", "DQL", "doc.nowhere", "u0"), Writes: true},
+		{Name: "execute.swapTables", SQL: swapStatement("doc.nowhere", "doc.t0"), Writes: true},
+	}
+}

@@ -283,6 +283,21 @@ func next(t *pass.Pass, f *model.Fetch) {
 		said(t, f, "it waits: "+why)
 		return
 	}
+	choose(t, f, room, limited)
+	switch {
+	case len(f.Batch) == 0: // none of the rest comes
+	case f.Dry:
+		tries(t, f, f.Batch[0])
+	default:
+		f.Step, f.Asked, f.Moved, f.Progress, f.Suspect = model.FetchAsk, time.Time{}, t.Now, 0, time.Time{}
+		f.Sent = false
+		said(t, f, "the next tables are asked for")
+	}
+}
+
+// choose takes the next tables from the rest, as many as there is room for.
+func choose(t *pass.Pass, f *model.Fetch, room int64, limited bool) {
+	db := &t.Observed.Database
 	var bytes int64
 	for len(f.Rest) > 0 && len(f.Batch) < batchTables {
 		table := f.Rest[0]
@@ -290,7 +305,7 @@ func next(t *pass.Pass, f *model.Fetch) {
 		problem := unfit(t, f, table, bytes+size)
 		if problem == "" && limited && bytes+size > room {
 			if len(f.Batch) > 0 {
-				break // it comes after these
+				return // it comes after these
 			}
 			problem = fmt.Sprintf("no room: it has %s, and %s are free below the low watermark", gates.Bytes(size), gates.Bytes(room))
 		}
@@ -304,16 +319,6 @@ func next(t *pass.Pass, f *model.Fetch) {
 		}
 		f.Batch, bytes = append(slices.Clone(f.Batch), table), bytes+size
 	}
-	if len(f.Batch) == 0 {
-		return // none of the rest comes
-	}
-	if f.Dry {
-		tries(t, f, f.Batch[0])
-		return
-	}
-	f.Step, f.Asked, f.Moved, f.Progress, f.Suspect = model.FetchAsk, time.Time{}, t.Now, 0, time.Time{}
-	f.Sent = false
-	said(t, f, "the next tables are asked for")
 }
 
 // unfit is why a table of the snapshot is left out; "" for not. With it so many bytes come that have not come yet.

@@ -129,7 +129,7 @@ func (f *Fetch) Targets() (all []string) {
 // There reports whether tables of it may be there that have not all come. The answer to the statement that asks for
 // them may be lost.
 func (f *Fetch) There() bool {
-	return f != nil && (f.Step == FetchAsk || f.Step == FetchRunning || f.Step == FetchDrop || f.Step == FetchReady || f.Step == FetchSwap)
+	return f != nil && f.Step != FetchList && f.Step != FetchNext
 }
 
 // Leaves reports whether what did not come is not dropped: it may be somebody else's.

@@ -20,6 +20,21 @@ const (
 	FetchDropKept FetchVerb = "drop-kept"
 )
 
+// The actions on such a table.
+const (
+	// ActionPrepareSwap gives the table that is to be called Table, which KeptSchema under Schema calls otherwise now, its
+	// replicas and privileges, and finds Index out. ResultRefused where CrateDB would not exchange the two.
+	ActionPrepareSwap ActionKind = "prepare-swap"
+	// ActionSwapTables has Table and the one of its name under Schema exchange their names, so that Index is of the one
+	// that is called Table; with New it looks only. ResultWaits where one of them is not whole, or less so than the other.
+	ActionSwapTables ActionKind = "swap-tables"
+	// ActionDropCopy drops what Table has become under Schema, before it has taken its place: with New because it is known that
+	// we have made it, else only if CrateDB says that a shard of it came from a snapshot. ResultForeign where it stays.
+	ActionDropCopy ActionKind = "drop-copy"
+	// ActionDropKept drops the table under Schema that was called Table, if one of that name is whole.
+	ActionDropKept ActionKind = "drop-kept"
+)
+
 // keptPrefix begins the schemas of tables that were replaced. They are none of a drill: nobody drops one without being asked.
 const keptPrefix = "stevedore_replaced_"
 

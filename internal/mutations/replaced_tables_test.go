@@ -1,0 +1,20 @@
+package mutations
+
+// replacedTables are what a table is replaced behind.
+var replacedTables = []mutation{
+	{"names are exchanged once", "swapTables", "case slices.Contains(indexes[schema], a.Index):", "case false:", "ops", "TestAnExchangeWhoseAnswerIsLostIsNotDoneAgain"},
+	{"only what is as whole takes another's place", "lessWhole", "case fewer[otherSchema] > fewer[schema]:", "case false:", "ops", "TestATableIsReplacedOnlyByOneThatIsAsWhole"},
+	{"what is red takes nobody's place", "lessWhole", "case missing[otherSchema] > 0:", "case false:", "ops/execute", "TestTablesExchangeTheirNamesOnlyWhenBothAreWhole"},
+	{"what was there before is not dropped as a copy", "dropCopy", "if !came[otherSchema] && !a.New ||", "if !came[otherSchema] && false ||", "ops", "TestAReplacementSurvivesAKill"},
+	{"what has taken the place is not dropped", "dropCopy", "a.Index != \"\" && slices.Contains(indexes[schema], a.Index)", "slices.Contains(indexes[schema], \"?\")", "ops/execute", "TestACopyIsDroppedOnlyBeforeItHasTakenThePlace"},
+	{"what is kept goes only while the other is whole", "dropKept", `return r[0] == schema && r[1] == "0"`, "return r[0] == schema", "ops/execute", "TestWhatIsKeptIsDroppedOnlyWhileTheOtherIsWhole"},
+	{"privileges stay with the name", "prepareSwap", `refused, err := alike(ctx, s, a); err != nil || refused != ""`, `refused, err := "", error(nil); refused != ""`, "ops/execute", "TestWhatTakesAnotherTablesPlaceHasWhatThatHas"},
+	{"one exchange at a time", "swapping", "if err == nil && len(rows) > 0 {", "if err == nil && len(rows) < 0 {", "ops/execute", "TestNoExchangeIsAskedForBehindAnother"},
+	{"what is kept of before is not lost", "irreplaceable", "case slices.Contains(d.Tables, f.Target(table)):", "case false:", "ops", "TestAReplacementThatFailsChangesNothing"},
+	{"a copy has all that was recorded", "come", "case f.Verb == model.FetchReplace && f.Failed != \"\":", "case false:", "ops", "TestAReplacementThatFailsChangesNothing"},
+	{"no name is exchanged while something else goes on", "swap", "a.New = busy(t) != \"\"", "a.New = false", "ops", "TestAReplacementWaitsForWhatElseGoesOn"},
+	{"no operation begins while names are exchanged", "InTheWay", "if b.Fetch.Step == model.FetchSwap && b.Fetch.Sent {", "if false {", "ops", "TestNoOperationBeginsWhileTwoTablesExchangeTheirNames"},
+	{"what was about to begin ends with its definition", "withoutPlan", "if t.Desired.Backups != nil || f.Drill ||", "if true || f.Drill ||", "ops", "TestNothingIsRestoredAnyMoreThatWasAboutToBe"},
+	{"an abort leaves the table as it was", "abort", "case f.Step == model.FetchReady, f.Step == model.FetchSwap && !f.Sent:", "case false:", "ops", "TestAnAbortOfAReplacementLeavesTheTableAsItWas"},
+	{"masters have no room", "roomFor", "if view.Master(v, n.Name) {", "if false {", "ops/fetch", "TestOnlyTheDisksOfDataNodesAreRoomForTables"},
+}
