@@ -31,6 +31,8 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2700029828: "each snapshot is dropped by hand, the record of the repository is lost, and the next one waits for a list",
 		2700016502: "a table that cannot be fetched waits for a node whose pod is never ready",
 		2500027093: "the record is lost while a snapshot is taken, and nobody says that it is waited for",
+		2600015794: "a group left the definition before anything of it was made, and a StatefulSet is made again for larger claims",
+		2400000689: "a grow is reverted before its node has started, and comes again",
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
 		// Where the judge, the model or its people were wrong.
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",

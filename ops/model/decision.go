@@ -146,7 +146,8 @@ type EffectiveSet struct {
 	Settings string
 	// Adopted is the annotation that says what it was adopted with; "" for nothing.
 	Adopted string `json:",omitempty"`
-	// Absent is true for a desired set that may not be created yet.
+	// Absent is true for a set that may not be created yet, and for one that is recorded and of which
+	// nothing was made.
 	Absent bool
 	// Gap is true for a set that was deleted without its pods and is not gone yet: it is
 	// not applied, and what is saved of it stays.

@@ -321,6 +321,10 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 		if slices.ContainsFunc(v.Desired.Changes, func(c model.Change) bool { return c.Set == e.Name && c.Class == model.ChangeFewerDisks }) {
 			e.Template = model.TemplateKept // somebody has deleted it, and its pods use what is not desired
 		}
+		if nothing := v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) == 0; nothing && e.Template != model.TemplateWanted {
+			*e = model.EffectiveSet{Name: e.Name, Absent: true} // its grow gave way before anything of it was made
+			return
+		}
 	case live.Terminating && recreating:
 		e.Gap = true
 	case e.Template != model.TemplateWanted || differs(v, e.Name):
