@@ -6,8 +6,8 @@ import (
 )
 
 // SayWhose writes the id of the cluster on claims of nodes that are to leave and have never
-// joined: the record of the grow that made them was lost before they joined. They are this
-// cluster's, for a grow does not begin on another's claims.
+// joined: the record of the grow that made them was lost before they joined, or it was reverted
+// before they started. They are this cluster's, for a grow does not begin on another's claims.
 func (t *Pass) SayWhose(s model.RecordedSet) {
 	if !t.Contact() || t.Record.ClusterID == "" {
 		return
@@ -18,7 +18,7 @@ func (t *Pass) SayWhose(s model.RecordedSet) {
 		if !leaves || c.ClusterID != "" || c.Version != "" {
 			continue
 		}
-		if p := t.Pod(c.Set, c.Ordinal); p != nil && view.NeverJoined(&t.View, p) {
+		if p := t.Pod(c.Set, c.Ordinal); p != nil && (view.NeverJoined(&t.View, p) || view.NeverStarted(&t.View, p)) {
 			t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID})
 		}
 	}
