@@ -226,6 +226,22 @@ func (n *Node) AddPartition(t *Table, ident string, values []any) (*Index, *Erro
 	return ix, nil
 }
 
+// DropPartition is DELETE of whole partitions.
+func (n *Node) DropPartition(ix *Index) *Error {
+	if err := n.ChangeGate(); err != nil {
+		return err
+	}
+	c, same := n.cluster, func(o *Index) bool { return o == ix }
+	c.restoresLose(same)
+	c.snapshotsAbort(ix)
+	ix.Table.parts = slices.DeleteFunc(ix.Table.parts, same)
+	c.indexes = slices.DeleteFunc(c.indexes, same)
+	c.shardEvent = true
+	c.m.touch()
+	c.m.settle()
+	return nil
+}
+
 // DropTable is DROP TABLE. One during a snapshot makes it PARTIAL.
 func (n *Node) DropTable(t *Table) *Error {
 	if err := n.ChangeGate(); err != nil {

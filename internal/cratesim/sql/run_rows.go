@@ -210,7 +210,8 @@ func (s *Session) change(name tableName, where expr, set []assignment, args []an
 		}
 	}
 	count := 0
-	for _, ix := range t.Indexes() {
+	whole := set == nil && ofPartitions(t, where)
+	for _, ix := range slices.Clone(t.Indexes()) {
 		if ix.Closed() {
 			continue
 		}
@@ -218,7 +219,7 @@ func (s *Session) change(name tableName, where expr, set []assignment, args []an
 			return nil, err
 		}
 		var kept [][]any
-		changed := 0
+		changed, had := 0, len(ix.Rows)
 		for _, r := range ix.Rows {
 			sc.row = r
 			hit := true
@@ -254,7 +255,16 @@ func (s *Session) change(name tableName, where expr, set []assignment, args []an
 			kept = append(kept, next)
 			changed++
 		}
+		if whole && had > 0 && len(kept) == 0 {
+			if err := s.Node.DropPartition(ix); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		s.Node.Replace(ix, kept, changed)
+	}
+	if whole {
+		return done(-1) // nobody has counted them
 	}
 	return done(count)
 }
