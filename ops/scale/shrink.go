@@ -194,8 +194,8 @@ func Shrink(t *pass.Pass) {
 		aim.EndShrink(t)
 		op.Step = model.StepInclude
 	}
-	if held && op.Step == model.StepInclude {
-		t.Record.Operation = nil // who gives it back may be missing
+	if held && (op.Step == model.StepInclude || op.Step == model.StepGone) {
+		t.Record.Operation = nil // who gives it back may be missing, or who is to go
 		setting.Include(t)
 		return
 	}

@@ -87,9 +87,10 @@ func Mixed(v *View, set string) bool {
 }
 
 // AnyMixed reports whether any StatefulSet of the cluster is mixed, or a pod has come back without a disk on
-// which copies are: what else is to be done waits for the restarts that end it.
+// which copies are: what else is to be done waits for the restarts that end it. A group that has left the
+// definition is drained as it is.
 func AnyMixed(v *View) bool {
-	return !v.Suspending && AnyBereft(v) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return Mixed(v, s.Name) })
+	return !v.Suspending && AnyBereft(v) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return v.DesiredSet(s.Name) != nil && Mixed(v, s.Name) })
 }
 
 // HeldBack is the pod of a StatefulSet that does not come back, or does not go, while one before it
