@@ -58,7 +58,8 @@ func compare(t *pass.Pass) {
 		}
 	}
 	waited := b.Listed.IsZero() && b.Running == nil && b.Due.Schedule != "" && t.Elapsed(b.Waiting) >= missingFor
-	if len(ours) == 0 && !waited && (len(b.Taken) > 0 || b.Running != nil && !b.Running.Asked.IsZero()) {
+	known := len(b.Taken) > 0 || b.Running != nil && !b.Running.Asked.IsZero()
+	if len(ours) == 0 && known && !waited {
 		return
 	}
 	if b.Listed.IsZero() && slices.ContainsFunc(db.Listing, func(s model.ListedSnapshot) bool { return runsElsewhere(b, &s) }) {

@@ -224,7 +224,8 @@ func finish(t *pass.Pass, f *model.Fetch) {
 		outcome(t, f, f.Failed)
 	}
 	switch {
-	case f.Drill && f.Of == 0 && f.Failed == "": // what was left over is gone
+	case f.Drill && f.Of == 0 && f.Failed == "":
+		Leftover(t, b) // what was found is gone; the reading that found it may have shown only what was red
 	case f.Verb != "" && f.Failed == "":
 		reportKept(t, f)
 	case f.Drill:
@@ -289,7 +290,7 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 	case a.Kind == model.ActionPrepareSwap, a.Kind == model.ActionSwapTables, a.Kind == model.ActionDropCopy, a.Kind == model.ActionDropKept:
 		resultOfSwap(&b, &f, a, result, now)
 	case a.Kind == model.ActionDropFetched && f.Step == model.FetchDrop:
-		if f.Yields != "" {
+		if f.Yields != "" || f.Singly && len(f.Batch) > 1 {
 			f.Rest = slices.Concat(f.Batch, f.Rest)
 		}
 		f.Step, f.Batch = model.FetchNext, nil
@@ -301,8 +302,9 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 		fails(&f, result.Message)
 		givesUp(&f)
 	case len(f.Batch) > 1:
-		// One of them is refused: they are asked for one by one.
-		f.Rest, f.Batch = slices.Concat(f.Batch[1:], f.Rest), f.Batch[:1]
+		// One of them is refused: they are asked for one by one, once all are dropped. The answer to an earlier
+		// attempt may have been lost, and they be there.
+		f.Singly, f.Step = true, model.FetchDrop
 	default:
 		skip(&f, f.Batch[0], result.Message)
 		givesUp(&f)

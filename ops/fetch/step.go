@@ -299,7 +299,11 @@ func next(t *pass.Pass, f *model.Fetch) {
 func choose(t *pass.Pass, f *model.Fetch, room int64, limited bool) {
 	db := &t.Observed.Database
 	var bytes int64
-	for len(f.Rest) > 0 && len(f.Batch) < batchTables {
+	most := batchTables
+	if f.Singly {
+		most = 1
+	}
+	for len(f.Rest) > 0 && len(f.Batch) < most {
 		table := f.Rest[0]
 		size := factsOf(db, table).Bytes * copies(f, db)
 		problem := unfit(t, f, table, bytes+size)

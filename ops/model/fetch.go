@@ -64,6 +64,8 @@ type Fetch struct {
 	Since  time.Time `json:"since,omitzero"`
 	// Failed is why it has failed, in words; "" for not.
 	Failed string `json:"failed,omitempty"`
+	// Singly: CrateDB has refused several tables of a drill at once, and each comes alone.
+	Singly bool `json:"singly,omitempty"`
 	// Sent: Batch was asked for, and the answer may be lost. Aborted: a person has ended it.
 	Sent    bool `json:"sent,omitempty"`
 	Aborted bool `json:"aborted,omitempty"`
@@ -172,7 +174,7 @@ func (f *Fetch) equal(o *Fetch) bool {
 	switch {
 	case f.Drill != o.Drill, f.Command != o.Command, f.Repository != o.Repository, f.Snapshot != o.Snapshot, f.Schema != o.Schema, f.Step != o.Step, f.Of != o.Of:
 	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields, f.Presumed != o.Presumed:
-	case f.Sent != o.Sent, f.Aborted != o.Aborted, f.Verb != o.Verb, f.Index != o.Index, f.Dry != o.Dry, f.Said != o.Said, f.Held != o.Held:
+	case f.Singly != o.Singly, f.Sent != o.Sent, f.Aborted != o.Aborted, f.Verb != o.Verb, f.Index != o.Index, f.Dry != o.Dry, f.Said != o.Said, f.Held != o.Held:
 	case !f.Taken.Equal(o.Taken), !f.Began.Equal(o.Began), !f.Asked.Equal(o.Asked), !f.Moved.Equal(o.Moved), !f.Suspect.Equal(o.Suspect), !f.Since.Equal(o.Since):
 	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Skipped, o.Skipped), !slices.Equal(f.Stays, o.Stays):
 	default:
