@@ -115,12 +115,18 @@ func (t *template) marked(s *set) string {
 // was lost while their StatefulSet was gone: it is made again as it is desired.
 func (j *judge) adopts(w *world, l *slot) {
 	t := &w.templates[l.pod.template]
-	if since := l.set.orphaning.since; since > 0 && j.lostRecord >= since-5*second {
+	if j.forgetsAdopted(l) {
 		return
 	}
 	if w.adopted.first >= 0 && !w.adopted.asked && l.pod.ready && t.isAdopted() && t.counts/2+1 <= w.dataMembers() {
 		w.violate("H", "%s is restarted, which runs the template that it was adopted with, and nobody has asked for a restart", l.podName)
 	}
+}
+
+// forgetsAdopted: the record was lost while the StatefulSet of a pod was gone.
+func (j *judge) forgetsAdopted(l *slot) bool {
+	since := l.set.orphaning.since
+	return since > 0 && j.lostRecord >= since-5*second
 }
 
 // changesAdopted: nobody has asked for it, and a set gets another template than it was adopted with.

@@ -33,6 +33,9 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2500027093: "the record is lost while a snapshot is taken, and nobody says that it is waited for",
 		2600015794: "a group left the definition before anything of it was made, and a StatefulSet is made again for larger claims",
 		2400000689: "a grow is reverted before its node has started, and comes again",
+		2800028422: "a group leaves the definition whose pods lack a disk, and a restart begins again and again",
+		2800028108: "the record of a drill is lost, and the first reading shows only those of its tables that are red",
+		2800025464: "the answer to a drill is lost, and then its tables are refused together",
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
 		// Where the judge, the model or its people were wrong.
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",
@@ -42,6 +45,7 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2500003091: "each of nine nodes waits for a snapshot of its own",
 		2500003352: "the same, of fifteen",
 		2800003341: "the record of an adopted cluster is lost while its StatefulSet is gone",
+		2800024166: "the same, and its only pod stays on what it was adopted with",
 		2200163655: "a StatefulSet is made again in a write whose answer is lost, its watch stands still, and the cluster is paused",
 		2800011355: "a table of a restore stays, and a shard of it is waited for for ever",
 	} {

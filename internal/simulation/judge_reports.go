@@ -77,6 +77,9 @@ func (j *judge) truth(w *world, d *daemon, r *model.Report) {
 			if lacks := w.lacksDisks(c); r.Reason == "RevisionVerified" && lacks != "" {
 				w.violate("F", "%s is reported of %s, and %s", r.Reason, r.Revision, lacks)
 			}
+			if w.adopted.first >= 0 && j.forgetsAdopted(l) {
+				continue // nothing says any more what it was adopted with
+			}
 			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && !w.templates[l.pod.template].same(&w.templates[c.tmpl]) &&
 				(r.Reason != "UpgradeSucceeded" || w.versionOf(l) != c.version) {
 				w.violate("F", "%s is reported of %s, and %s runs %s, not %s", r.Reason, r.Revision, l.podName, hash, w.templates[c.tmpl].hash)
