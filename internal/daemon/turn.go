@@ -400,7 +400,8 @@ func (w *worker) sync(ctx context.Context, desired model.Desired, decision model
 		w.syncAfter = time.Now().Add(min(time.Second<<min(w.syncFails, 8), time.Minute))
 		w.applied = model.Applied{}
 		w.log.Warn("objects could not be applied", "errors", strings.Join(w.applyErrors, "; "))
-		return len(result.Written) > 0, nil
+		// The server may have applied what seems to have failed: what acts on it looks again first.
+		return len(result.Written)+len(result.Failed) > 0, nil
 	}
 	w.syncFails, w.syncAfter = 0, time.Time{}
 	altered := alteredWords(result.Altered)

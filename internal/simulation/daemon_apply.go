@@ -41,7 +41,7 @@ func (d *daemon) sync(desired *model.Desired, e model.Effective, saved model.Sav
 		d.syncFails++
 		d.syncAfter = w.now + min(second<<min(d.syncFails, 8), minute)
 		d.applied = model.Applied{}
-		return wrote, nil
+		return true, nil
 	}
 	d.syncFails, d.syncAfter = 0, 0
 	if !wrote {
