@@ -170,10 +170,15 @@ func recorded(v *view.View) int {
 // pause, a release or a daemon that has lost its record may come in the moment in which it does
 // not. It says whether that is due.
 func Closes(t *pass.Pass) bool {
-	if !view.AnyNarrow(&t.View) {
-		return false
+	narrows := view.Restarting(&t.View) && t.Record.Operation.Restart.Narrow
+	used := t.AnyPod(func(p *model.Pod) bool {
+		live := t.Live(p.Set)
+		return live != nil && slices.ContainsFunc(model.Listed(live.Unused), p.Uses)
+	})
+	if !view.AnyNarrow(&t.View) || !narrows && !used {
+		return false // a further disk that no pod has got yet
 	}
-	if view.Restarting(&t.View) && t.Record.Operation.Restart.Narrow {
+	if narrows {
 		next, restart := *t.Record.Operation, *t.Record.Operation.Restart
 		restart.Narrow, next.Restart = false, &restart
 		t.Record.Operation = &next
