@@ -19,20 +19,21 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// elects is true while most of the pods that may become master are up.
+// elects is true while most of the pods that may become master are up. A node that is desired and not made yet votes on
+// nothing.
 func (w *world) elects() bool {
 	up, all := 0, 0
 	for _, s := range w.desired.Sets {
 		if !s.MasterEligible {
 			continue
 		}
-		was := max(s.Replicas, w.counted(s.Name))
-		all += was
+		was := w.counted(s.Name)
 		for _, live := range w.sets {
 			if live.Name == s.Name {
-				up += live.Replicas
+				up, was = up+live.Replicas, max(was, live.Replicas)
 			}
 		}
+		all += was
 	}
 	return up > all/2
 }
