@@ -144,6 +144,20 @@ func TestATableIsReplacedOnlyByOneThatIsAsWhole(t *testing.T) {
 	assert.Equal(t, 1, w.swaps)
 }
 
+// The snapshot waits for what comes already, and that for no snapshot.
+func TestAReplacementDoesNotWaitForTheSnapshotThatWaitsForIt(t *testing.T) {
+	for _, step := range []model.FetchStep{model.FetchReady, model.FetchSwap} {
+		t.Run(string(step), func(t *testing.T) {
+			w := replaces(t)
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
+			w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
+			w.calmed()
+			assert.Equal(t, 1, w.swaps)
+			w.until(func() bool { return len(w.taken()) == 2 })
+		})
+	}
+}
+
 // Between two looks anything may begin or go.
 func TestAReplacementWaitsForWhatElseGoesOn(t *testing.T) {
 	for _, step := range []model.FetchStep{model.FetchReady, model.FetchSwap} {
@@ -156,6 +170,31 @@ func TestAReplacementWaitsForWhatElseGoesOn(t *testing.T) {
 			assert.Contains(t, messages(d.Waits), "is whole, and waits: not all nodes are there")
 			w.calmed()
 			assert.Equal(t, 1, w.swaps)
+		})
+	}
+}
+
+// An operation that has begun may wait for the replicas of the copy, which waits for the operation: the copy goes, and comes again
+// after it.
+func TestACopyMakesWayForAnOperation(t *testing.T) {
+	for _, step := range []model.FetchStep{model.FetchReady, model.FetchSwap} {
+		t.Run(string(step), func(t *testing.T) {
+			w := replaces(t)
+			w.incomplete = 1_000_000
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
+			w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
+			w.until(func() bool { return !w.record.Backups.Fetch.Since.IsZero() })
+			w.ahead(2 * w.desired.Backups.MaxDelay)
+			w.until(func() bool { return w.record.Operation != nil })
+			w.until(func() bool { return len(w.dropped) == 1 })
+			require.Equal(t, []string{w.keptName("doc.t3")}, w.dropped)
+			require.NotNil(t, w.record.Backups.Fetch, "it is still asked for")
+			w.incomplete = 0
+			w.calmed()
+			assert.Equal(t, int64(30), w.operations["doc.t3"])
+			assert.Equal(t, 1, w.swaps)
+			assert.Empty(t, w.record.Backups.Fetched.Failed)
+			assert.Equal(t, 1, w.record.Backups.Fetched.Done)
 		})
 	}
 }

@@ -5,8 +5,8 @@ var replacedTables = []mutation{
 	{"names are exchanged once", "swapTables", "case slices.Contains(indexes[schema], a.Index):", "case false:", "ops", "TestAnExchangeWhoseAnswerIsLostIsNotDoneAgain"},
 	{"only what is as whole takes another's place", "lessWhole", "case fewer[otherSchema] > fewer[schema]:", "case false:", "ops", "TestATableIsReplacedOnlyByOneThatIsAsWhole"},
 	{"what is red takes nobody's place", "lessWhole", "case missing[otherSchema] > 0:", "case false:", "ops/execute", "TestTablesExchangeTheirNamesOnlyWhenBothAreWhole"},
-	{"what was there before is not dropped as a copy", "dropCopy", "if !came[otherSchema] && !a.New ||", "if !came[otherSchema] && false ||", "ops", "TestAReplacementSurvivesAKill"},
-	{"what has taken the place is not dropped", "dropCopy", "a.Index != \"\" && slices.Contains(indexes[schema], a.Index)", "slices.Contains(indexes[schema], \"?\")", "ops/execute", "TestACopyIsDroppedOnlyBeforeItHasTakenThePlace"},
+	{"what was there before is not dropped as a copy", "dropCopy", "ours := came[otherSchema] || a.New", "ours := true", "ops", "TestAReplacementSurvivesAKill"},
+	{"what has taken the place is not dropped", "dropCopy", "ours = slices.Contains(indexes[otherSchema], a.Index)", "ours = true", "ops/execute", "TestACopyIsDroppedOnlyBeforeItHasTakenThePlace"},
 	{"what is kept goes only while the other is whole", "dropKept", `return r[0] == schema && r[1] == "0"`, "return r[0] == schema", "ops/execute", "TestWhatIsKeptIsDroppedOnlyWhileTheOtherIsWhole"},
 	{"privileges stay with the name", "prepareSwap", `refused, err := alike(ctx, s, a); err != nil || refused != ""`, `refused, err := "", error(nil); refused != ""`, "ops/execute", "TestWhatTakesAnotherTablesPlaceHasWhatThatHas"},
 	{"one exchange at a time", "swapping", "if err == nil && len(rows) > 0 {", "if err == nil && len(rows) < 0 {", "ops/execute", "TestNoExchangeIsAskedForBehindAnother"},
@@ -16,5 +16,7 @@ var replacedTables = []mutation{
 	{"no operation begins while names are exchanged", "InTheWay", "if b.Fetch.Step == model.FetchSwap && b.Fetch.Sent {", "if false {", "ops", "TestNoOperationBeginsWhileTwoTablesExchangeTheirNames"},
 	{"what was about to begin ends with its definition", "withoutPlan", "if t.Desired.Backups != nil || f.Drill ||", "if true || f.Drill ||", "ops", "TestNothingIsRestoredAnyMoreThatWasAboutToBe"},
 	{"an abort leaves the table as it was", "abort", "case f.Step == model.FetchReady, f.Step == model.FetchSwap && !f.Sent:", "case false:", "ops", "TestAnAbortOfAReplacementLeavesTheTableAsItWas"},
+	{"a copy makes way for an operation", "makesWay", "if f.Verb != model.FetchReplace || t.Record.Operation == nil {", "if true {", "ops", "TestACopyMakesWayForAnOperation"},
+	{"what has waited goes first", "goesFirst", "f.Held = late", "return false", "ops", "TestACopyMakesWayForAnOperation"},
 	{"masters have no room", "roomFor", "if view.Master(v, n.Name) {", "if false {", "ops/fetch", "TestOnlyTheDisksOfDataNodesAreRoomForTables"},
 }

@@ -13,6 +13,8 @@ import (
 // restores are what CrateDB fetches from snapshots, which is in the cluster state alone.
 type restores struct {
 	running []restoring
+	// indexes counts those that have a UUID.
+	indexes int
 	// detailed: the reading that is being made has each copy.
 	detailed bool
 }
@@ -36,6 +38,8 @@ type origin struct {
 	operations int64
 	hidden     bool // the reading that is being made leaves it out
 	held       bool // its restore waited for the store
+	index      int  // of its UUID, 0 before anybody asked for it
+	swapped    bool // its name was another one's before, or is
 	presumed   bool // a daemon was told that it is there already: it may be somebody's
 }
 

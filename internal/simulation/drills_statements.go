@@ -43,7 +43,7 @@ func (w *world) execDrill(d *daemon, statement string) (done bool, err error) {
 		w.reroute = max(w.now, 1)
 		return true, nil
 	}
-	return false, nil
+	return w.execSwap(d, statement, quoted)
 }
 
 // restoreTables is RESTORE SNAPSHOT of tables, with another schema or without.
@@ -132,7 +132,7 @@ func fetchedName(of, schema string) string {
 }
 
 // drillStrings answers the queries of the executors; done is false for others.
-func (w *world) drillStrings(query string) (rows [][]string, done bool) {
+func (w *world) drillStrings(query string, arguments []any) (rows [][]string, done bool) {
 	switch {
 	case !w.schedule.Start.Drills:
 	case strings.HasPrefix(query, "SELECT table_schema, table_name FROM sys.health WHERE missing_shards > 0"):
@@ -144,9 +144,9 @@ func (w *world) drillStrings(query string) (rows [][]string, done bool) {
 		return rows, true
 	case strings.HasPrefix(query, "SELECT DISTINCT schema_name, table_name, recovery['type'] FROM sys.shards"):
 		for i := range w.tables {
-			from := "EMPTY_STORE"
-			if w.tables[i].source != "" {
-				from = "SNAPSHOT"
+			from := w.tables[i].cameBy()
+			if from == "EXISTING_STORE" {
+				from = "EMPTY_STORE"
 			}
 			if w.tables[i].source != "" && slices.ContainsFunc(w.shards, func(s shard) bool { return s.table == i && s.fetched == fetchFailed }) {
 				from = "" // what is on no node has no recovery
@@ -156,6 +156,8 @@ func (w *world) drillStrings(query string) (rows [][]string, done bool) {
 			}
 		}
 		return rows, true
+	default:
+		return w.swapStrings(query, arguments)
 	}
 	return nil, false
 }

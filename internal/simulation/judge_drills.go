@@ -9,7 +9,8 @@ import (
 )
 
 // ofSnapshots are the reasons of reports whose success is none of a revision.
-var ofSnapshots = map[string]bool{"SnapshotTaken": true, "SnapshotProven": true, "SnapshotTried": true, "TablesRestored": true}
+var ofSnapshots = map[string]bool{"SnapshotTaken": true, "SnapshotProven": true, "SnapshotTried": true, "TablesRestored": true,
+	"TableReplaced": true, "TableBroughtBack": true, "KeptTableDropped": true}
 
 // yieldsFor is how long an operation waits for a drill.
 const yieldsFor = time.Minute - time.Second
@@ -22,6 +23,7 @@ type judgedDrills struct {
 	// yields is since when an operation has waited for a drill; starved since when anything has, as the turns of a
 	// daemon show without a break, of which the last was at starvedAt.
 	yields, starved, starvedAt millis
+	exchanged                  exchanged
 	// stays are tables of which a report says that they stay.
 	stays map[string]bool
 }
@@ -42,6 +44,8 @@ func (j *judge) dropsTable(w *world, d *daemon, name string) {
 	t := w.tableNamed(name)
 	switch {
 	case t == nil:
+	case keptOf(name) != "":
+		j.dropsKept(w, t)
 	case t.source == "":
 		w.violate("D", "table %s is dropped, which no restore has made", name)
 	case t.presumed && !t.drill:
@@ -96,6 +100,9 @@ func (j *judge) recordsDrills(w *world, d *daemon, begins bool) {
 				j.provenOnes = append(j.provenOnes, b.Taken[i].Name)
 			}
 		}
+	}
+	if f := w.stored.record.Backups; begins && f != nil && f.Fetch != nil && f.Fetch.Step == model.FetchSwap && f.Fetch.Sent && d.observed.Database.Contact == model.Yes && d.observed.Database.MasterNode != "" {
+		w.violate("drill", "a %s begins while two tables exchange their names", w.stored.record.Operation.Kind)
 	}
 	db := &d.observed.Database
 	if !begins || w.stored.record.Operation.Kind == model.OperationBootstrap || w.stored.record.Operation.Kind == model.OperationExpand || db.Contact != model.Yes || db.MasterNode == "" || w.master < 0 {
@@ -229,7 +236,7 @@ func (j *judge) drillsLack(w *world) string {
 	if b := w.stored.record.Backups; b != nil && b.Fetch != nil {
 		return "tables are being restored"
 	}
-	return ""
+	return j.keptLack(w)
 }
 
 // forgotten: the record that knew of a table was lost, or was so while it was asked for.

@@ -96,6 +96,11 @@ func (w *world) asksForTables(it Item) {
 			c.Tables = append(c.Tables, name)
 		}
 	}
+	if w.asksOfTable(it, &c) {
+		w.say("somebody asks for %s", c)
+		w.command(model.Commands{FetchAt: c.String()}, it)
+		return
+	}
 	if b := w.stored.record.Backups; it.A%5 == 4 && b != nil && len(b.Taken) > 0 {
 		c.Snapshot = b.Taken[it.B%len(b.Taken)].Name
 	}

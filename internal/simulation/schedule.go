@@ -48,6 +48,8 @@ type Start struct {
 	Backups bool
 	Takes   millis
 	Plan    backupPlan
+	// Replaces: people have tables replaced by what they were in a snapshot.
+	Replaces bool `json:",omitempty"`
 	// Drills: snapshots are tried, and tables of them restored; each shard takes Comes at most.
 	Drills bool
 	Comes  millis
@@ -418,6 +420,9 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if seed >= adopting && r.oneIn(2) {
 		s.adopts(&r)
+	}
+	if seed >= exchanging && s.Start.Drills {
+		s.replaces(&r)
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,7 +185,7 @@ func swapTables(ctx context.Context, a model.Action, t Tools) (model.Result, err
 	case slices.Contains(indexes[schema], a.Index):
 		return done, nil
 	case !slices.Contains(indexes[otherSchema], a.Index):
-		return model.Result{}, fmt.Errorf("no primary of index %s is on a node: it is not known which of the two tables it is of", a.Index)
+		return whereIs(ctx, s, a)
 	case a.New:
 		return model.Result{Code: model.ResultWaits, Message: "they have not exchanged their names yet"}, nil
 	}
@@ -203,6 +204,25 @@ func swapTables(ctx context.Context, a model.Action, t Tools) (model.Result, err
 		err = fmt.Errorf("CrateDB says that %s and %s have exchanged their names, and does not show it", table, other)
 	}
 	return done, err
+}
+
+// whereIs says that a table is gone, or another one has its name, where no shard has its index. A node that is away brings it back.
+func whereIs(ctx context.Context, s Session, a model.Action) (model.Result, error) {
+	table, other, schema, otherSchema, name := pairOf(a)
+	rows, err := s.Strings(ctx, replicasOfTable, name)
+	if err != nil {
+		return model.Result{}, fmt.Errorf("reading information_schema.tables: %w", err)
+	}
+	for schema, called := range map[string]string{schema: table, otherSchema: other} {
+		if !slices.ContainsFunc(rows, func(r []string) bool { return r[0] == schema }) {
+			return model.Result{Code: model.ResultRefused, Message: called + " is not there any more: somebody has dropped it"}, nil
+		}
+	}
+	waits, err := lessWhole(ctx, s, a)
+	if err == nil && waits == "" {
+		return model.Result{Code: model.ResultRefused, Message: "neither " + table + " nor " + other + " is the table that was to be exchanged: somebody has made another one"}, nil
+	}
+	return model.Result{}, cmp.Or(err, fmt.Errorf("no primary of index %s is on a node: it is not known which of the two tables it is of (%s)", a.Index, waits))
 }
 
 // lessWhole is why the other table is not fit to be called Table: it has to be whole, and to have no fewer copies.
@@ -243,7 +263,7 @@ func dropCopy(ctx context.Context, a model.Action, t Tools) (model.Result, error
 		return model.Result{}, err
 	}
 	defer s.Close()
-	_, other, schema, otherSchema, name := pairOf(a)
+	_, other, _, otherSchema, name := pairOf(a)
 	if !model.Kept(other) {
 		return model.Result{}, fmt.Errorf("table %s is none of a replacement, and is not dropped", other)
 	}
@@ -258,7 +278,11 @@ func dropCopy(ctx context.Context, a model.Action, t Tools) (model.Result, error
 	if err != nil {
 		return model.Result{}, err
 	}
-	if !came[otherSchema] && !a.New || a.Index != "" && slices.Contains(indexes[schema], a.Index) {
+	ours := came[otherSchema] || a.New
+	if a.Index != "" { // they may have exchanged their names since it was known
+		ours = slices.Contains(indexes[otherSchema], a.Index)
+	}
+	if !ours {
 		return model.Result{Code: model.ResultForeign, Message: "table " + other + " may be the one that was there before, and stays"}, nil
 	}
 	return model.Result{Message: "table " + other + " was dropped"}, dropAny(ctx, s, other)

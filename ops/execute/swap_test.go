@@ -77,7 +77,16 @@ func TestTablesExchangeTheirNamesOnlyWhenBothAreWhole(t *testing.T) {
 		{name: "the health of the copy is not shown", edit: only([]string{"doc", "0", "0"}), code: model.ResultWaits, text: "is not shown"},
 		{name: "they have exchanged them already", edit: func(r map[string][][][]string) { r["path, recovery"] = r["path, recovery"][1:] }, text: "have exchanged their names"},
 		{name: "it only looks", action: func(a *model.Action) { a.New = true }, code: model.ResultWaits, text: "not exchanged their names yet"},
-		{name: "it is not known where the copy is", action: func(a *model.Action) { a.Index = "other" }, err: "it is not known which of the two tables it is of"},
+		{
+			name: "it is not known where the copy is", action: func(a *model.Action) { a.Index = "other" },
+			edit: only([]string{"doc", "0", "0"}, []string{keptDoc, "1", "0"}), err: "it is not known which of the two tables it is of",
+		},
+		{name: "somebody has made another one", action: func(a *model.Action) { a.Index = "other" }, code: model.ResultRefused, text: "somebody has made another one"},
+		{
+			name: "somebody has dropped it", action: func(a *model.Action) { a.Index = "other" },
+			edit: func(r map[string][][][]string) { r["number_of_replicas FROM"] = [][][]string{{{"doc", "1"}}} },
+			code: model.ResultRefused, text: keptDoc + ".a is not there any more",
+		},
 		{name: "CrateDB refuses", fails: fmt.Errorf("%w: it is included in a logical replication publication", execute.ErrRejected), code: model.ResultRefused, text: "publication", swaps: true},
 		{name: "nobody answers", fails: errors.New("connection reset"), err: "connection reset", swaps: true},
 		{name: "it says so, and it is not so", edit: func(r map[string][][][]string) { r["path, recovery"] = r["path, recovery"][:1] }, err: "and does not show it", swaps: true},
@@ -139,11 +148,12 @@ func TestACopyIsDroppedOnlyBeforeItHasTakenThePlace(t *testing.T) {
 		name    string
 		edit    func(replies map[string][][][]string)
 		surely  bool
-		unknown bool // the record was lost
+		unknown bool // its index is: it was not prepared yet, or the record was lost
 		dropped bool
 	}{
 		{"it is ours", nil, true, false, true},
-		{"it is ours, and nothing of it came", only([]string{"doc", pathOf("original"), ""}), true, false, true},
+		{"it is ours, and nothing of it came", only([]string{"doc", pathOf("original"), ""}), true, true, true},
+		{"somebody has dropped the copy, which had taken the place", only([]string{keptDoc, pathOf("original"), "EXISTING_STORE"}), true, false, false},
 		{"it has taken the place", only([]string{"doc", pathOf("copy"), "EXISTING_STORE"}, []string{keptDoc, pathOf("original"), "EXISTING_STORE"}), true, false, false},
 		{"the record was lost, and it came from a snapshot", nil, false, true, true},
 		{"the record was lost, and it may be what was there before", only([]string{"doc", pathOf("copy"), "EXISTING_STORE"}, []string{keptDoc, pathOf("original"), "PEER"}), false, true, false},

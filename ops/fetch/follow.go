@@ -55,6 +55,9 @@ func follow(t *pass.Pass, f *model.Fetch) {
 // "" where it is.
 func unseen(f *model.Fetch, db *model.Database) string {
 	targets := f.Targets()
+	if f.Verb != "" {
+		targets = append(targets, f.Batch...)
+	}
 	for _, d := range db.Denied {
 		denied := func(target string) bool {
 			return d.Class == "CLUSTER" || d.Ident == target || d.Class == "SCHEMA" && strings.HasPrefix(target, d.Ident+".")

@@ -144,8 +144,42 @@ func without(all []model.KeptTable, name string) []model.KeptTable {
 	return slices.DeleteFunc(slices.Clone(all), func(k model.KeptTable) bool { return k.Name == name })
 }
 
+// makesWay drops a copy where an operation is under way, to fetch it again after that: the operation may wait for all replicas,
+// which the copy may lack.
+func makesWay(t *pass.Pass, f *model.Fetch) bool {
+	if f.Verb != model.FetchReplace || t.Record.Operation == nil {
+		return false
+	}
+	givesBack(f)
+	f.Bytes, f.Took = 0, 0
+	yield(t, f, "the operation "+string(t.Record.Operation.Kind)+" is under way")
+	drop(t, f)
+	return true
+}
+
+// late is why the names are not exchanged in this pass.
+const late = "what has waited for maxDelay goes first"
+
+// goesFirst asks for nothing in one pass where something has waited for longer than maxDelay: it begins in that pass. Where nothing
+// has, nobody waits any more.
+func goesFirst(t *pass.Pass, f *model.Fetch) bool {
+	if d := t.Desired.Backups; d == nil || f.Since.IsZero() || t.Elapsed(f.Since) <= d.MaxDelay {
+		return false
+	}
+	if f.Held == late {
+		f.Since, f.Held = time.Time{}, ""
+		return false
+	}
+	f.Held = late
+	said(t, f, f.Targets()[0]+" is whole, and waits: "+late)
+	return true
+}
+
 // ready gives the table that comes what the other one has: both are there meanwhile, and nothing is lost if it ends here.
 func ready(t *pass.Pass, f *model.Fetch) {
+	if makesWay(t, f) {
+		return
+	}
 	if why := busy(t); why != "" {
 		said(t, f, f.Targets()[0]+" is whole, and waits: "+why)
 		return
@@ -157,8 +191,15 @@ func ready(t *pass.Pass, f *model.Fetch) {
 // swap has the two exchange their names. Where something else goes on, it only looks whether that was done already: an
 // answer may be lost.
 func swap(t *pass.Pass, f *model.Fetch) {
+	if why := unseen(f, &t.Observed.Database); why != "" {
+		said(t, f, f.Targets()[0]+" is whole, and waits: "+why)
+		return
+	}
 	a := action(t, f, model.ActionSwapTables)
 	a.New = busy(t) != ""
+	if !f.Sent && (makesWay(t, f) || goesFirst(t, f)) {
+		return
+	}
 	if a.New && !f.Sent {
 		said(t, f, f.Targets()[0]+" is whole, and waits: "+busy(t))
 		return
@@ -201,6 +242,9 @@ func resultOfSwap(b *model.Backups, f *model.Fetch, a model.Action, result model
 	case kind == model.ActionDropCopy && step == model.FetchDrop:
 		if name := f.Targets()[0]; result.Code == model.ResultForeign && keptAt(b, name) < 0 {
 			b.Kept = append(slices.Clone(b.Kept), model.KeptTable{Table: a.Table, Name: name, Since: now})
+		}
+		if f.Yields != "" {
+			f.Rest = slices.Concat(f.Batch, f.Rest)
 		}
 		f.Batch, f.Step = nil, model.FetchNext
 	case kind == model.ActionDropKept && step == model.FetchDrop && result.Code == model.ResultDone:

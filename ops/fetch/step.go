@@ -100,7 +100,11 @@ func drop(t *pass.Pass, f *model.Fetch) {
 		leave(t, f)
 		return
 	}
-	if why := cmp.Or(away(t), unseen(f, &t.Observed.Database)); why != "" && !f.Drill {
+	why := cmp.Or(away(t), unseen(f, &t.Observed.Database))
+	if f.Verb == model.FetchReplace {
+		why = unseen(f, &t.Observed.Database) // the whole copy goes, whatever has come of it
+	}
+	if why != "" && !f.Drill {
 		said(t, f, "tables that did not come are dropped later: "+why)
 		return
 	}
@@ -204,7 +208,7 @@ func busy(t *pass.Pass) string {
 		return "the allocation lock is held"
 	case b.Running != nil:
 		return "snapshot " + b.Running.Name + " is being taken"
-	case b.Due.Schedule != "":
+	case b.Due.Schedule != "" && (b.Fetch == nil || b.Fetch.Drill || !b.Fetch.There()): // it waits for what comes already
 		return definition.SnapshotWords(b.Due.Schedule) + " is due"
 	case away(t) != "":
 		return away(t)
