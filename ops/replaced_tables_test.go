@@ -207,11 +207,15 @@ func TestNoOperationBeginsWhileTwoTablesExchangeTheirNames(t *testing.T) {
 	f := *w.record.Backups.Fetch
 	f.Sent = true
 	w.record.Backups.Fetch = &f
-	w.ahead(2 * w.desired.Backups.MaxDelay)
 	w.see = func(db *model.Database) { w.record.Backups.Fetch.Sent = true }
+	afterTurns(t, w, 1)
+	w.ahead(w.desired.Backups.MaxDelay + 5*time.Minute)
 	d := afterTurns(t, w, 5)
 	assert.Nil(t, w.record.Operation)
 	assert.Contains(t, reasons(d.Waits), gates.RestoreFirstRule.Name)
+	w.ahead(10 * time.Minute)
+	w.until(func() bool { return w.record.Operation != nil })
+	assert.Zero(t, w.swaps, "it only looks by then")
 }
 
 func TestAnAbortOfAReplacementLeavesTheTableAsItWas(t *testing.T) {

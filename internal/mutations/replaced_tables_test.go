@@ -13,7 +13,7 @@ var replacedTables = []mutation{
 	{"what is kept of before is not lost", "irreplaceable", "case slices.Contains(d.Tables, f.Target(table)):", "case false:", "ops", "TestAReplacementThatFailsChangesNothing"},
 	{"a copy has all that was recorded", "come", "case f.Verb == model.FetchReplace && f.Failed != \"\":", "case false:", "ops", "TestAReplacementThatFailsChangesNothing"},
 	{"no name is exchanged while something else goes on", "swap", "a.New = busy(t) != \"\"", "a.New = false", "ops", "TestAReplacementWaitsForWhatElseGoesOn"},
-	{"no operation begins while names are exchanged", "InTheWay", "if b.Fetch.Step == model.FetchSwap && b.Fetch.Sent {", "if false {", "ops", "TestNoOperationBeginsWhileTwoTablesExchangeTheirNames"},
+	{"no operation begins while names are exchanged", "InTheWay", "limit += stalledFor", "limit += 0", "ops", "TestNoOperationBeginsWhileTwoTablesExchangeTheirNames"},
 	{"what was about to begin ends with its definition", "withoutPlan", "if t.Desired.Backups != nil || f.Drill ||", "if true || f.Drill ||", "ops", "TestNothingIsRestoredAnyMoreThatWasAboutToBe"},
 	{"an abort leaves the table as it was", "abort", "case f.Step == model.FetchReady, f.Step == model.FetchSwap && !f.Sent:", "case false:", "ops", "TestAnAbortOfAReplacementLeavesTheTableAsItWas"},
 	{"a copy makes way for an operation", "makesWay", "if f.Verb != model.FetchReplace || t.Record.Operation == nil {", "if true {", "ops", "TestACopyMakesWayForAnOperation"},

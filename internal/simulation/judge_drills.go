@@ -15,6 +15,9 @@ var ofSnapshots = map[string]bool{"SnapshotTaken": true, "SnapshotProven": true,
 // yieldsFor is how long an operation waits for a drill.
 const yieldsFor = time.Minute - time.Second
 
+// exchangesFor is how long an operation waits at least while two tables exchange their names: what an answer may take.
+const exchangesFor = 10 * time.Minute
+
 // judgedDrills is what the judge remembers of restores.
 type judgedDrills struct {
 	restoredAt millis          // when a daemon last made tables, or dropped some
@@ -101,7 +104,7 @@ func (j *judge) recordsDrills(w *world, d *daemon, begins bool) {
 			}
 		}
 	}
-	if f := w.stored.record.Backups; begins && f != nil && f.Fetch != nil && f.Fetch.Step == model.FetchSwap && f.Fetch.Sent && d.observed.Database.Contact == model.Yes && d.observed.Database.MasterNode != "" {
+	if f := w.stored.record.Backups; begins && f != nil && f.Fetch != nil && f.Fetch.Step == model.FetchSwap && f.Fetch.Sent && w.now.time().Sub(f.Fetch.Since) < exchangesFor && d.observed.Database.Contact == model.Yes && d.observed.Database.MasterNode != "" {
 		w.violate("drill", "a %s begins while two tables exchange their names", w.stored.record.Operation.Kind)
 	}
 	db := &d.observed.Database

@@ -58,7 +58,7 @@ func TestTheJudgeOfReplacedTablesNotices(t *testing.T) {
 		}},
 		{"an operation begins meanwhile", "drill", func(w *world) {
 			w.stored.record.Operation = &model.Operation{Kind: model.OperationRestart}
-			w.stored.record.Backups.Fetch = &model.Fetch{Step: model.FetchSwap, Sent: true}
+			w.stored.record.Backups.Fetch = &model.Fetch{Step: model.FetchSwap, Sent: true, Since: w.now.time()}
 			w.judge.recordsDrills(w, w.daemons[0], true)
 		}},
 	} {

@@ -118,7 +118,7 @@ func alike(ctx context.Context, s Session, a model.Action) (refused string, err 
 		replicas[r[0]] = r[1]
 	}
 	if replicas[schema] == "" || replicas[otherSchema] == "" {
-		return "", fmt.Errorf("%s and %s are not both shown", table, other)
+		return table + " and " + other + " are not both there any more: somebody has dropped one", nil
 	}
 	var changes []string
 	if replicas[schema] != replicas[otherSchema] {

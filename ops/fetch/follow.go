@@ -166,12 +166,12 @@ func InTheWay(t *pass.Pass) bool {
 	if b == nil || !b.Fetch.There() || !t.Contact() || t.Observed.Database.MasterNode == "" {
 		return false
 	}
-	if b.Fetch.Step == model.FetchSwap && b.Fetch.Sent {
-		return true // all shards of both tables start anew
-	}
 	limit := yieldsFor
 	if d := t.Desired.Backups; !b.Fetch.Drill && d != nil {
 		limit = d.MaxDelay
+	}
+	if b.Fetch.Step == model.FetchSwap && b.Fetch.Sent {
+		limit += stalledFor // all shards of both tables start anew, and whether they have is soon known
 	}
 	return b.Fetch.Since.IsZero() || t.Elapsed(b.Fetch.Since) <= limit
 }
