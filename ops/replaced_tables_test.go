@@ -272,6 +272,8 @@ func TestAnExchangeWhoseAnswerIsLostIsNotDoneAgain(t *testing.T) {
 	assert.Equal(t, 1, w.swaps)
 	assert.Equal(t, int64(30), w.operations["doc.t3"])
 	assert.Len(t, w.record.Backups.Kept, 1)
+	assert.Empty(t, w.record.Backups.Fetched.Failed)
+	assert.Equal(t, 1, reported(w, "TableReplaced"))
 }
 
 // Wherever the daemon dies, and whatever is lost: the table is as before or as in the snapshot, what was there before is
