@@ -29,7 +29,7 @@ func TestNobodyIsToldToLabelAnObjectOfARunningCluster(t *testing.T) {
 			operators := strings.HasPrefix(name, "crate-operator's")
 			assert.Equal(t, operators, strings.Contains(owner, "crate-operator"))
 			assert.Equal(t, operators, strings.Contains(words, "`stevedore adopt shop/orders`"))
-			assert.Equal(t, !operators, strings.Contains(words, "is not supported"))
+			assert.Equal(t, !operators, strings.Contains(words, "spec.operations.adopt"))
 		})
 	}
 }

@@ -50,7 +50,7 @@ func TestWhichObjectsOfOthersBecomeACluster(t *testing.T) {
 				assert.Equal(t, "object-not-ours", d.Refusals[0].Name)
 				assert.Contains(t, d.Refusals[0].Message, c.found.Object)
 				assert.Contains(t, d.Refusals[0].Message, c.found.Owner)
-				assert.Contains(t, d.Refusals[0].Message, "is not supported")
+				assert.Contains(t, d.Refusals[0].Message, "spec.operations.adopt")
 				assert.NotContains(t, d.Refusals[0].Message, "label", "whoever follows it has pods of a running cluster replaced")
 			}
 		})

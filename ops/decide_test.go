@@ -69,6 +69,11 @@ func TestWhatIsNotSupportedIsRefusedByNameAndNothingOfItIsApplied(t *testing.T) 
 		{"a group that is gone", func(s *situation) {
 			s.d.Sets = []model.Set{{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 3}}
 		}, "master-group-stays", "group hot"},
+		{"other names of a group that runs", func(s *situation) { s.d.Sets[0].Names = `{"group":"hot"}` }, "names-stay", "stevedore's own"},
+		{"another StatefulSet of a group that runs", func(s *situation) {
+			s.o.Sets[0].Names, s.o.Sets[0].Group = `{"group":"hot","statefulSet":"crate"}`, "hot"
+			s.d.Sets[0].Name = "crate-data-other-c"
+		}, "names-stay", "StatefulSet crate-data-hot-c"},
 		{"a minor left out", func(s *situation) {
 			s.d.Version = "6.1.4"
 			s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot, Path: "spec.template.spec.containers[crate].image"}}

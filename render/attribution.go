@@ -266,7 +266,7 @@ func ownKeys(db *definition.CrateDB) []string {
 			key("apps/StatefulSet", ns, names.StatefulSet(c, names.MasterGroup, true)))
 	}
 	for _, g := range db.Spec.Nodes.Data {
-		keys = append(keys, key("apps/StatefulSet", ns, names.StatefulSet(c, g.Name, false)))
+		keys = append(keys, key("apps/StatefulSet", ns, db.StatefulSet(g.Name, false)))
 	}
 	return keys
 }

@@ -69,13 +69,7 @@ func (m *model) command(g group) []string {
 	a.set("auth.host_based.config.0.address", "_local_")
 	a.set("auth.host_based.config.0.method", "trust")
 	a.set("auth.host_based.config.99.method", "password")
-	var data, blobs []string
-	for i := range g.Resources.Disk.Count {
-		dir := fmt.Sprintf("/data/data%d", i)
-		data, blobs = append(data, dir), append(blobs, dir+"/blobs")
-	}
-	a.set("path.data", strings.Join(data, ","))
-	a.set("blobs.path", strings.Join(blobs, ","))
+	g.folders(&a)
 	a.set("processors", strconv.Itoa(int(math.Ceil(g.Resources.LimitCPU))))
 	a.set("node.master", strconv.FormatBool(g.masterEligible))
 	a.set("node.data", strconv.FormatBool(!g.dedicatedMaster))
@@ -109,9 +103,26 @@ func (m *model) command(g group) []string {
 	return a.command()
 }
 
+// folders are where CrateDB keeps its data. Nodes of a StatefulSet that somebody else has made find
+// theirs where it is, and their blobs where the image has them: in another folder there would be none.
+func (g group) folders(a *arguments) {
+	if g.names != nil {
+		a.set("path.data", g.names.DataPath)
+		return
+	}
+	var data, blobs []string
+	for i := range g.Resources.Disk.Count {
+		dir := fmt.Sprintf("/data/data%d", i)
+		data, blobs = append(data, dir), append(blobs, dir+"/blobs")
+	}
+	a.set("path.data", strings.Join(data, ","))
+	a.set("blobs.path", strings.Join(blobs, ","))
+}
+
 // javaOptions are CRATE_JAVA_OPTS: JMX for tools inside the pod's own network,
-// and a heap dump onto the debug volume instead of into the container.
-func (m *model) javaOptions() string {
+// and a heap dump onto the debug volume instead of into the container. Without that volume there is
+// none: it would fill the disk of the Kubernetes node, or that of the data.
+func (m *model) javaOptions(g group) string {
 	jmx := strconv.Itoa(m.def.Spec.Ports.JMX)
 	options := []string{
 		"-Dcom.sun.management.jmxremote.port=" + jmx,
@@ -124,11 +135,10 @@ func (m *model) javaOptions() string {
 	if m.jmxExporter() {
 		options = append(options, fmt.Sprintf("-javaagent:/var/lib/crate/crate-jmx-exporter.jar=%d", m.def.Spec.Ports.Prometheus))
 	}
-	return strings.Join(append(options,
-		"-XX:+HeapDumpOnOutOfMemoryError",
-		"-XX:HeapDumpPath=/resource/heapdump",
-		"-Dlog4j2.formatMsgNoLookups=true",
-	), " ")
+	if g.names == nil {
+		options = append(options, "-XX:+HeapDumpOnOutOfMemoryError", "-XX:HeapDumpPath=/resource/heapdump")
+	}
+	return strings.Join(append(options, "-Dlog4j2.formatMsgNoLookups=true"), " ")
 }
 
 // release is CrateDB's version as far as settings depend on it.
@@ -174,7 +184,14 @@ type group struct {
 	definition.NodeGroup
 	dedicatedMaster bool
 	masterEligible  bool
+	// names are those of a StatefulSet that somebody else has made; nil for stevedore's.
+	names *definition.Names
 }
 
 // prefix is what the node names of the group begin with.
-func (g group) prefix() string { return names.NodePrefix(g.Name, g.dedicatedMaster) }
+func (g group) prefix() string {
+	if g.names != nil {
+		return g.names.NodePrefix
+	}
+	return names.NodePrefix(g.Name, g.dedicatedMaster)
+}

@@ -76,7 +76,7 @@ func newModel(c Cluster, cfg Config, pins Pins) (*model, []definition.Problem) {
 	found := def.Spec.Nodes.Master != nil && m.pins.MasterGroup == names.MasterGroup
 	for _, d := range def.Spec.Nodes.Data {
 		eligible := !found && d.Name == m.pins.MasterGroup
-		m.groups = append(m.groups, group{NodeGroup: d, masterEligible: eligible})
+		m.groups = append(m.groups, group{NodeGroup: d, masterEligible: eligible, names: def.Spec.Operations.NamesOf(d.Name)})
 		found = found || eligible
 	}
 	if !found {
@@ -160,6 +160,9 @@ func (m *model) podLabels(g group) map[string]string {
 		l = map[string]string{}
 	}
 	maps.Copy(l, g.Labels)
+	if g.names != nil {
+		maps.Copy(l, g.names.Selector)
+	}
 	maps.Copy(l, m.identity())
 	l[names.NodeNameLabel] = g.Name
 	l[names.NodeDataLabel] = strconv.FormatBool(!g.dedicatedMaster)

@@ -71,12 +71,15 @@ func protect(before, after []*unstructured.Unstructured) []string {
 		}
 		broken = append(broken, protectLabels(b, a, what, "metadata", "labels")...)
 		for _, key := range slices.Sorted(maps.Keys(a.GetAnnotations())) {
-			if strings.HasPrefix(key, names.Prefix) {
+			if strings.HasPrefix(key, names.Prefix) && a.GetAnnotations()[key] != b.GetAnnotations()[key] {
 				broken = append(broken, fmt.Sprintf("the patch sets the annotation %s of %s: annotations of %s are stevedore's own", key, what, names.Prefix))
 			}
 		}
 		switch b.GetKind() {
 		case "StatefulSet":
+			if _, there := a.GetAnnotations()[names.NamesAnnotation]; !there && b.GetAnnotations()[names.NamesAnnotation] != "" {
+				broken = append(broken, fmt.Sprintf("the patch takes the annotation %s off %s: the group is known by it", names.NamesAnnotation, what))
+			}
 			broken = append(broken, protectLabels(b, a, what, "spec", "template", "metadata", "labels")...)
 			broken = append(broken, protectContainer(b, a, what)...)
 		case "Service":

@@ -22,7 +22,7 @@ const (
 // inserts into lists (the exporters) comes last, since the others count on the
 // base's positions.
 func (m *model) statefulSet(a *assembly, g group) error {
-	name := names.StatefulSet(m.def.Name, g.Name, g.dedicatedMaster)
+	name := m.def.StatefulSet(g.Name, g.dedicatedMaster)
 	a.resource("statefulset.yaml", name)
 	ops, err := m.groupOperations(g)
 	if err != nil {
@@ -39,7 +39,7 @@ func (m *model) statefulSet(a *assembly, g group) error {
 		a.patchFile("StatefulSet", name, "zone-spread.yaml")
 		a.patch("StatefulSet", name, set(pod+"/topologySpreadConstraints/0"+matchName, []string{m.def.Name}))
 	}
-	if m.cfg.CloudProvider == CloudAWS {
+	if m.cfg.CloudProvider == CloudAWS && g.names == nil {
 		a.patchFile("StatefulSet", name, "aws-heapdump.yaml")
 	}
 	if ssl := m.def.Spec.Cluster.SSL; ssl != nil {
@@ -112,7 +112,7 @@ func (m *model) groupOperations(g group) ([]operation, error) {
 		set(crate+"/image", image),
 		set(crate+"/command", m.command(g)),
 		set(crate+"/env/0/value", strconv.FormatInt(heap, 10)),
-		set(crate+"/env/1/value", m.javaOptions()),
+		set(crate+"/env/1/value", m.javaOptions(g)),
 		set(crate+"/ports/0/containerPort", spec.Ports.HTTP),
 		set(crate+"/ports/1/containerPort", spec.Ports.JMX),
 		set(crate+"/ports/2/containerPort", spec.Ports.Postgres),
@@ -120,8 +120,8 @@ func (m *model) groupOperations(g group) ([]operation, error) {
 		set(crate+"/ports/4/containerPort", spec.Ports.Transport),
 		set(crate+"/resources", map[string]any{"limits": limits, "requests": requests}),
 	}
-	if len(g.Annotations) > 0 {
-		ops = append(ops, set("/metadata/annotations", g.Annotations))
+	if annotations := g.annotations(); len(annotations) > 0 {
+		ops = append(ops, set("/metadata/annotations", annotations))
 	}
 	if len(podAnnotations) > 0 {
 		ops = append(ops, set("/spec/template/metadata/annotations", podAnnotations))
@@ -129,26 +129,21 @@ func (m *model) groupOperations(g group) ([]operation, error) {
 	if m.cfg.InitImage != "" {
 		ops = append(ops, set(sysctl+"/image", m.cfg.InitImage))
 	}
+	if g.names != nil {
+		return m.adopted(ops, g)
+	}
 	return m.volumes(ops, g)
 }
 
 // volumes adds a claim and a mount for each disk, before the debug claim, as
 // crate-operator orders them: the claims can never be changed again.
 func (m *model) volumes(ops []operation, g group) ([]operation, error) {
-	size, err := quantity(g.Resources.Disk.Size)
+	spec, err := g.claimSpec()
 	if err != nil {
-		return nil, fmt.Errorf("disk.size: %w", err)
+		return nil, err
 	}
 	for i := range g.Resources.Disk.Count {
 		name := "data" + strconv.Itoa(i)
-		spec := map[string]any{
-			"accessModes":      []string{"ReadWriteOnce"},
-			"resources":        map[string]any{"requests": map[string]any{"storage": size.String()}},
-			"storageClassName": g.Resources.Disk.StorageClass,
-		}
-		if class := g.Resources.Disk.VolumeAttributesClass; class != "" {
-			spec["volumeAttributesClassName"] = class
-		}
 		ops = append(ops,
 			set(fmt.Sprintf("/spec/volumeClaimTemplates/%d", i), map[string]any{"metadata": map[string]any{"name": name}, "spec": spec}),
 			set(crate+"/volumeMounts/-", map[string]any{"name": name, "mountPath": "/data/" + name}),
@@ -166,6 +161,23 @@ func (m *model) volumes(ops []operation, g group) ([]operation, error) {
 		ops = append(ops, set(debug+"/storageClassName", class))
 	}
 	return ops, nil
+}
+
+// claimSpec is that of each data disk.
+func (g group) claimSpec() (map[string]any, error) {
+	size, err := quantity(g.Resources.Disk.Size)
+	if err != nil {
+		return nil, fmt.Errorf("disk.size: %w", err)
+	}
+	spec := map[string]any{
+		"accessModes":      []string{"ReadWriteOnce"},
+		"resources":        map[string]any{"requests": map[string]any{"storage": size.String()}},
+		"storageClassName": g.Resources.Disk.StorageClass,
+	}
+	if class := g.Resources.Disk.VolumeAttributesClass; class != "" {
+		spec["volumeAttributesClassName"] = class
+	}
+	return spec, nil
 }
 
 // debugClass is the storage class of a group's claim debug; empty: what the base

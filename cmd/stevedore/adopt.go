@@ -66,10 +66,13 @@ stevedore's template. Stop crate-operator first, and never uninstall it before -
 			ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 			defer cancel()
 			cmd.SetContext(ctx)
+			if mover.Written, err = f.compare.written(cmd, &f.kube, cluster); err != nil {
+				return err
+			}
 			if f.dryRun {
 				return f.plan(cmd, mover, cluster)
 			}
-			if f.compare.path != "" {
+			if f.compare.path != "" && mover.Written == nil {
 				after, err := f.compare.look(cmd, &f.kube, cluster)
 				if err != nil {
 					return err
@@ -113,9 +116,9 @@ func (f *adoptFlags) mover(text string) (*moving.Mover, record.Cluster, error) {
 	if err != nil {
 		return nil, cluster, fmt.Errorf("making the client for the API server: %w", err)
 	}
+	sql := moving.SQL{Client: client, Dialer: daemon.NewForwardDialer(cfg, client, cluster.Namespace), Cluster: cluster}
 	mover, err := moving.New(moving.Options{
-		REST: cfg, Client: client, Dynamic: objects, Cluster: cluster,
-		Database: moving.SQL{Client: client, Dialer: daemon.NewForwardDialer(cfg, client, cluster.Namespace), Cluster: cluster},
+		REST: cfg, Client: client, Dynamic: objects, Cluster: cluster, Database: sql, Superuser: sql, Password: daemon.NewPassword,
 	})
 	return mover, cluster, err
 }
@@ -123,7 +126,7 @@ func (f *adoptFlags) mover(text string) (*moving.Mover, record.Cluster, error) {
 func (f *adoptFlags) plan(cmd *cobra.Command, mover *moving.Mover, cluster record.Cluster) error {
 	var plan adoptPlan
 	var err error
-	if !f.wish.Back {
+	if !f.wish.Back && mover.Written == nil {
 		if plan.Afterwards, err = f.compare.look(cmd, &f.kube, cluster); err != nil {
 			return err
 		}
@@ -203,6 +206,10 @@ func (f *adoptFlags) lastLine(end *adopt.Reading, cluster record.Cluster) string
 		pods = "pods changed since the first step: " + strings.Join(changed, ", ")
 	}
 	switch {
+	case f.wish.Back && end.Written != nil:
+		return fmt.Sprintf("cluster %s: whoever wrote its StatefulSets has it again (%s); take its definition out of its source, and run stevedore forget %s", cluster, pods, cluster)
+	case end.Written != nil:
+		return fmt.Sprintf("cluster %s: adopted (%s). stevedore restart %s brings stevedore's pod template when it suits; --back gives the cluster back until then", cluster, pods, cluster)
 	case f.wish.Back:
 		return fmt.Sprintf("cluster %s: crate-operator's again (%s); take its definition out of its source, run stevedore forget %s, then start crate-operator", cluster, pods, cluster)
 	case end.Object != nil && !f.wish.Finish:

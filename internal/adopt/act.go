@@ -58,7 +58,7 @@ func (m *Mover) do(ctx context.Context, r *adopt.Reading, step adopt.Step) error
 	case adopt.Forget:
 		return m.forget(ctx)
 	}
-	return fmt.Errorf("%s is no step that this release knows", step.Verb)
+	return m.doWritten(ctx, r, step)
 }
 
 // unwatched looks once more whether somebody else writes the CrateDB object: crate-operator, which
@@ -284,7 +284,9 @@ func (m *Mover) asItIs(name string) error {
 		return err
 	}
 	if live.GetLabels()[names.ClusterLabel] == "" {
-		m.saved.Sets[name] = text
+		if m.saved.Sets[name], err = m.goesBack(name, live); err != nil {
+			return err
+		}
 	}
 	if m.saved.Away == nil {
 		m.saved.Away = map[string]json.RawMessage{}
@@ -330,6 +332,9 @@ func endsNone(set *unstructured.Unstructured, pods []adopt.Pod) error {
 // source is the StatefulSet that is made: as it was when it was deleted, as stevedore's or with what
 // crate-operator had.
 func (m *Mover) source(step adopt.Step) (*unstructured.Unstructured, error) {
+	if m.saved.Written != nil {
+		return m.writtenSource(step)
+	}
 	was, err := unpack(m.saved.Sets[step.Name])
 	if err != nil {
 		return nil, err

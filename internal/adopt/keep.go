@@ -81,6 +81,9 @@ func (m *Mover) keep(ctx context.Context, k *kept) error {
 // save keeps the cluster as the last look saw it. No value of a Secret is in it, nor kopf's
 // annotations, which have such values.
 func (m *Mover) save(ctx context.Context, r *adopt.Reading) error {
+	if r.Written != nil {
+		return m.saveWritten(ctx, r)
+	}
 	k := &kept{Saved: adopt.Saved{
 		UID: r.Object.UID, ClusterID: r.Database.ClusterID, Pods: r.Pods, Settings: r.Database.Left,
 		Sets: map[string]json.RawMessage{}, Budgets: map[string]json.RawMessage{},

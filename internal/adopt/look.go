@@ -33,6 +33,13 @@ type Options struct {
 	Cluster record.Cluster
 	// Database reads CrateDB.
 	Database Database
+	// Password makes a random password.
+	Password func() (string, error)
+	// Superuser makes the user that the daemon works as, in a cluster that crate-operator has not made.
+	Superuser Superuser
+	// Written is the definition of a cluster whose StatefulSets somebody wrote; nil for one of
+	// crate-operator's, and where an earlier run has kept what it says.
+	Written *Written
 	// Compared is what a definition changes, where a person has named one.
 	Compared adopt.Comparison
 	// Poll is how often a controller is looked at that is waited for; 0: every 200 ms.
@@ -79,6 +86,9 @@ func (m *Mover) Look(ctx context.Context) (*adopt.Reading, error) {
 	}
 	if m.saved != nil {
 		r.Saved = &m.saved.Saved
+	}
+	if m.Written != nil || m.saved != nil && m.saved.Written != nil {
+		return r, m.lookWritten(ctx, r)
 	}
 	uid, err := m.object(ctx, r)
 	if err != nil {

@@ -142,6 +142,8 @@ func rightsFor(steps []adopt.Step) []right {
 			need("cloud.crate.io", "cratedbs", "delete")
 		case adopt.Unfinalize:
 			need("cloud.crate.io", "cratedbs", "update")
+		default:
+			writtenRights(s, need)
 		}
 	}
 	return out

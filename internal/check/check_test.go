@@ -330,7 +330,7 @@ func TestPodsOfOthersAreNeverTakenForOurs(t *testing.T) {
 		"ours":                          {[]runtime.Object{set("crate-data-hot-orders", ours), pod("orders", "crate-data-hot-orders")}, OK, "no CrateDB pods but"},
 		"another cluster's":             {[]runtime.Object{set("x", nil), others}, OK, "left alone: sales"},
 		"crate-operator's":              {[]runtime.Object{set("x", nil), pod("sales", "x")}, OK, "left alone: sales; `stevedore adopt` takes those of crate-operator over: sales"},
-		"a cluster of the same name":    {[]runtime.Object{set("crate-data-hot-orders", nil), byHand}, Problem, "is not supported"},
+		"a cluster of the same name":    {[]runtime.Object{set("crate-data-hot-orders", nil), byHand}, Problem, "spec.operations.adopt"},
 		"crate-operator's of that name": {[]runtime.Object{set("crate-data-hot-orders", nil), pod("orders", "crate-data-hot-orders")}, Problem, "`stevedore adopt prod/orders`"},
 		"one that was adopted":          {[]runtime.Object{set("crate-data-hot-orders", ours), pod("orders", "crate-data-hot-orders")}, OK, "no CrateDB pods but"},
 	} {

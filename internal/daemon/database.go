@@ -79,7 +79,7 @@ func (w *worker) tools() execute.Tools {
 		Crash:     fencedCrash{crash, w.leadership},
 		Volume:    fencedVolume{cratedb.Volume{Executor: exec, Paths: w.dataPaths}, w.leadership},
 		Snapshots: w.client(),
-		Password:  newPassword,
+		Password:  NewPassword,
 	}
 }
 
@@ -98,8 +98,8 @@ func (w *worker) dataPaths(name string) []string {
 	return nil
 }
 
-// newPassword has 192 random bits, in characters that need no quoting anywhere.
-func newPassword() (string, error) {
+// NewPassword has 192 random bits, in characters that need no quoting anywhere.
+func NewPassword() (string, error) {
 	bits := make([]byte, 24)
 	if _, err := rand.Read(bits); err != nil {
 		return "", fmt.Errorf("reading random bits for a password: %w", err)

@@ -32,14 +32,18 @@ func observeKubernetes(live liveView, desired model.Desired) model.Observed {
 	ns, cluster := desired.Namespace, desired.Name
 	observed := model.Observed{}
 	hide := redactionOf(live, desired)
-	for _, set := range desired.Sets {
-		key := compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: ns, Name: set.Name}
+	sets := slices.Clone(desired.Sets)
+	for i := range sets {
+		key := compare.Key{Group: "apps", Kind: "StatefulSet", Namespace: ns, Name: sets[i].Name}
 		if object, ok := live.Get(key); ok {
-			observed.Sets = append(observed.Sets, observedSet(object, cluster))
+			set := observedSet(object, cluster)
+			if set.Ours {
+				sets[i].Names = set.Names // what runs has them, whatever the definition says
+			}
+			observed.Sets = append(observed.Sets, set)
 			observed.Volumes = append(observed.Volumes, manifest.VolumeTemplatesOf(object)...)
 		}
 	}
-	sets := slices.Clone(desired.Sets)
 	for _, object := range live.Objects(ns, cluster) {
 		// A group that is gone from the definition runs on until it was drained.
 		if set, ok := goneSet(object, cluster, desired.Sets); ok {
@@ -83,23 +87,17 @@ func sayAdopted(pod *model.Pod, sets []model.ObservedSet) {
 }
 
 // goneSet is a group's StatefulSet that is not wanted: by its name, since others
-// of the user's own may travel with the cluster.
+// of the user's own may travel with the cluster, or by the annotation of one whose names are another's.
 func goneSet(object *unstructured.Unstructured, cluster string, wanted []model.Set) (model.Set, bool) {
-	group := groupOf(object)
+	group, adopted := manifest.GroupOf(object), object.GetAnnotations()[names.NamesAnnotation]
 	dedicated := object.GetName() == names.StatefulSet(cluster, names.MasterGroup, true) && group == names.MasterGroup
+	standard := dedicated || object.GetName() == names.StatefulSet(cluster, group, false)
 	switch {
-	case object.GetKind() != "StatefulSet", group == "", !dedicated && object.GetName() != names.StatefulSet(cluster, group, false),
+	case object.GetKind() != "StatefulSet", group == "", !standard && adopted == "",
 		slices.ContainsFunc(wanted, func(set model.Set) bool { return set.Name == object.GetName() }):
 		return model.Set{}, false
 	}
-	return model.Set{Name: object.GetName(), Group: group, Dedicated: dedicated, Data: !dedicated}, true
-}
-
-// groupOf is what the pods of a StatefulSet are labelled with; "" for a foreign
-// one.
-func groupOf(set *unstructured.Unstructured) string {
-	group, _, _ := unstructured.NestedString(set.Object, "spec", "selector", "matchLabels", names.NodeNameLabel)
-	return group
+	return model.Set{Name: object.GetName(), Group: group, Names: adopted, Dedicated: dedicated, Data: !dedicated}, true
 }
 
 func observedSet(object *unstructured.Unstructured, cluster string) model.ObservedSet {
@@ -126,9 +124,10 @@ func observedSet(object *unstructured.Unstructured, cluster string) model.Observ
 		Ready: int(number("status", "readyReplicas")), Generation: object.GetGeneration(),
 		ObservedGeneration: number("status", "observedGeneration"), UpdateRevision: update,
 		InitialMasters: manifest.HasInitialMasters(object),
-		Group:          groupOf(object),
-		MasterEligible: manifest.ArgumentOf(object, "node.master") == "true", RecoverAfter: manifest.RecoverAfter(object),
+		Group:          manifest.GroupOf(object),
+		MasterEligible: manifest.MasterEligible(object), RecoverAfter: manifest.RecoverAfter(object),
 		Template: manifest.TemplateOf(object), Hold: object.GetAnnotations()[names.HoldAnnotation],
+		Names:     object.GetAnnotations()[names.NamesAnnotation],
 		Suspended: object.GetAnnotations()[names.SuspendedAnnotation], Adopted: object.GetAnnotations()[names.AdoptedAnnotation],
 		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: manifest.LiveArgumentsOf(object),
 		Attributes: setting.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),
@@ -148,10 +147,13 @@ func isNode(pod *corev1.Pod) bool {
 func observedPod(pod *corev1.Pod, groups map[string]model.Set) model.Pod {
 	group := pod.Labels[names.NodeNameLabel]
 	set, ordinal := splitOrdinal(pod.Name)
-	known := groups[group]
+	known, ok := groups[group]
+	if !ok {
+		known = model.Set{Group: group}
+	}
 	out := model.Pod{
 		Name: pod.Name, Set: set, Ordinal: ordinal, UID: string(pod.UID),
-		NodeName:    names.NodePrefix(group, known.Dedicated) + "-" + strconv.Itoa(ordinal),
+		NodeName:    known.Node(ordinal),
 		Terminating: pod.DeletionTimestamp != nil, Phase: string(pod.Status.Phase),
 		Revision: pod.Labels["controller-revision-hash"], IP: pod.Status.PodIP,
 		Created: pod.CreationTimestamp.Time, Template: pod.Annotations[names.TemplateAnnotation],
@@ -242,15 +244,17 @@ func splitOrdinal(name string) (string, int) {
 	return name[:dash], ordinal
 }
 
-// claimOf finds the set that a claim "data0-<set>-<ordinal>" is of.
+// claimOf finds the set that a claim "data0-<set>-<ordinal>" is of. The longest name counts: that of
+// another's StatefulSet, crate, may be the end of crate-data-hot-crate.
 func claimOf(name string, sets []model.Set) (string, int) {
 	base, ordinal := splitOrdinal(name)
-	for _, set := range sets {
-		if strings.HasSuffix(base, "-"+set.Name) {
-			return set.Name, ordinal
+	found := ""
+	for i := range sets {
+		if set := sets[i].Name; len(set) > len(found) && strings.HasSuffix(base, "-"+set) {
+			found = set
 		}
 	}
-	return "", ordinal
+	return found, ordinal
 }
 
 // secretNames are all Secrets that the cluster's operations look at, sorted.

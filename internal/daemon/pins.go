@@ -3,6 +3,7 @@ package daemon
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render"
 	"stevedore.dev/stevedore/render/base"
@@ -28,7 +29,7 @@ func PinsOf(rec model.Record, live objectLister, namespace, cluster string) rend
 	}
 	ofGroup, ofFirstBase := true, true
 	for _, object := range live.Objects(namespace, cluster) {
-		if object.GetKind() != "StatefulSet" || groupOf(object) == "" {
+		if object.GetKind() != "StatefulSet" || manifest.GroupOf(object) == "" {
 			continue
 		}
 		data, _ := claimTemplate(object, "data0")

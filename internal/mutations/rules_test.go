@@ -82,6 +82,7 @@ var rules = []mutation{
 	{"aborted", "startRestart", "t.Refuse(gates.Aborted(left(&t.View)))\n\t\tt.Record.Operation = nil", "t.Record.Operation = nil", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
 	silenced("master-quorum", "MasterQuorum", "ops", aShrink),
 	{"master-group-stays", "refuseSets", "t.Refuse(gates.MasterGroupStays(s.Group, s.Replicas))", "", "ops", notSupported},
+	{"names-stay", "refuseNames", "t.Refuse(gates.NamesStay(w.Group, live.Name, live.Names, w.Names))", "", "ops", notSupported},
 	{"group-removal-consent", "refuseSets", "t.Refuse(gates.GroupRemoval(s.Group, s.Replicas))", "", "ops", aShrink},
 	{"new-group-not-supported", "refuseSets", "t.Refuse(gates.NewMasters())", "", "ops", notSupported},
 	silenced("system-denied", "gates.SystemDenied", "ops", "TestEachGateHoldsAShrinkBack"),

@@ -25,6 +25,9 @@ const (
 	// template that it was adopted with: {"from":"crate-operator","desired":"HASH"}. HASH is of the
 	// template that its definition asked for when stevedore first saw it.
 	AdoptedAnnotation = Prefix + "adopted"
+	// NamesAnnotation stands on the StatefulSet of a group that has other names than stevedore's: its
+	// entry in spec.operations.adopt.
+	NamesAnnotation = Prefix + "names"
 	// TemplateAnnotation stands on a pod template, and so on each pod: a hash of
 	// what a process reads when it starts. Pods that differ from their set's are
 	// outdated.

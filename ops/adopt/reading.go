@@ -35,6 +35,9 @@ type Reading struct {
 	Database   Database
 	// Compared is the definition that a person has named, against what runs.
 	Compared Comparison
+	// Written is what counts of a cluster whose StatefulSets somebody wrote; nil for one of
+	// crate-operator's.
+	Written *Written
 	// Saved is what an earlier run has kept of the cluster as it was; nil before the first write.
 	Saved *Saved
 	// Released is true where the daemon has given everything back and does nothing to the cluster.
@@ -76,6 +79,8 @@ type Set struct {
 	Routing string
 	// Remade is true where its pod template is stevedore's by now.
 	Remade bool
+	// Written is what counts of one that somebody wrote; nil for one of crate-operator's.
+	Written *WrittenSet
 }
 
 // Pod is a pod of the cluster.
@@ -91,6 +96,12 @@ type Pod struct {
 	// Theirs is true while it has crate-operator's label, by which that finds its pods.
 	Theirs          bool `json:"-"`
 	Ready, Deleting bool `json:"-"`
+	// Unmarked is true where a pod of a StatefulSet that somebody wrote lacks a label of stevedore's;
+	// Marks are how many it has.
+	Unmarked bool `json:"-"`
+	Marks    int  `json:"-"`
+	// Remade is true where its template is stevedore's.
+	Remade bool `json:"-"`
 }
 
 // Dependent is an object that names the CrateDB object as an owner, or a claim of the cluster.
@@ -110,6 +121,10 @@ type Dependent struct {
 	Ours bool
 	// Deleting is true for what is being deleted.
 	Deleting bool
+	// Unmarked is true where a claim of a StatefulSet that somebody wrote lacks a label of stevedore's;
+	// Marks are how many labels and annotations of stevedore's it has.
+	Unmarked bool
+	Marks    int
 }
 
 // IsClaim reports whether it is a volume claim.

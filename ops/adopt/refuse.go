@@ -33,8 +33,12 @@ func Refusals(r *Reading, wish Wish) []Refusal {
 	say := func(name, message string, args ...any) {
 		out = append(out, Refusal{name, fmt.Sprintf(message, args...)})
 	}
+	if r.Written != nil {
+		refuseWritten(r, wish, say)
+		return out
+	}
 	if r.Saved == nil && len(r.Sets) == 0 {
-		say("no-such-cluster", "namespace %s has no StatefulSet of a CrateDB cluster %s: look at the name, and at -n", r.Namespace, r.Cluster)
+		say("no-such-cluster", "namespace %s has no StatefulSet of a CrateDB cluster %s: look at the name, and at -n; one that somebody wrote is known by its definition: give --definition", r.Namespace, r.Cluster)
 		return out
 	}
 	if r.Saved == nil && r.Object == nil && !wish.Back {

@@ -21,6 +21,9 @@ type Saved struct {
 	// Away are StatefulSets as they were right before they were deleted last, by name: what is made
 	// again has the pods that there are, whoever has grown it since the first write.
 	Away map[string]json.RawMessage `json:"away,omitempty"`
+	// Written is what is kept of a cluster whose StatefulSets somebody wrote; nil for one of
+	// crate-operator's.
+	Written *SavedWritten `json:"written,omitempty"`
 	// Back is true once the way back has begun: the cluster is not adopted any more.
 	Back bool `json:"back,omitempty"`
 	// Done is true once every StatefulSet was taken over: from then on the daemon recreates them.

@@ -65,6 +65,9 @@ type Step struct {
 // Steps are what is left to do, in order. A step says what it does as if those before it had been
 // done; whoever has done one looks again.
 func Steps(r *Reading, wish Wish) []Step {
+	if r.Written != nil {
+		return writtenSteps(r, wish)
+	}
 	if wish.Back {
 		return stepsBack(r)
 	}

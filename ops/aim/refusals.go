@@ -30,7 +30,21 @@ func refuseSets(t *pass.Pass) {
 			t.Refuse(gates.NewMasters())
 		}
 	}
+	refuseNames(t)
 	RefuseClasses(t, func(set string) bool { return view.Recorded(t.Record.Sets, set) == nil })
+}
+
+// refuseNames refuses other names for a group that runs.
+func refuseNames(t *pass.Pass) {
+	for _, w := range t.Desired.Sets {
+		for i := range t.Observed.Sets {
+			live := &t.Observed.Sets[i]
+			renamed := live.Name != w.Name && live.Group == w.Group && live.Names+w.Names != ""
+			if live.Ours && (renamed || live.Name == w.Name && live.Names != w.Names) {
+				t.Refuse(gates.NamesStay(w.Group, live.Name, live.Names, w.Names))
+			}
+		}
+	}
 }
 
 // RefuseDefinition refuses what the daemon does not do with StatefulSets. With one such refusal

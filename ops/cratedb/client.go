@@ -48,6 +48,9 @@ type Target struct {
 	Pods []PodRef
 	// Password of `system`; "" when its Secret does not exist: nothing is asked.
 	Password string
+	// User is who reads, "" is `system`. With "crate", CrateDB's superuser, no password is needed where
+	// CrateDB trusts it, as it does over a port-forward.
+	User string
 	// Detailed reads the tables, each shard and the snapshots too (rollout.Detailed).
 	Detailed bool
 	// Listing reads what is known of each snapshot, and Readable which tables one can have.

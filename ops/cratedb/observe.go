@@ -1,6 +1,7 @@
 package cratedb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ type asked struct {
 // be read is unknown in the result; it returns no error.
 func (c Client) Observe(ctx context.Context, target Target) model.Database {
 	db := model.Database{At: time.Now()}
-	if target.Password == "" {
+	if target.Password == "" && target.User == "" {
 		db.Error = "the Secret of the user system does not exist or has no password"
 		return db
 	}
@@ -176,23 +177,23 @@ func (c Client) ask(ctx context.Context, target Target) []asked {
 		all.Go(func() {
 			tickets <- struct{}{}
 			defer func() { <-tickets }()
-			pods[i] = c.askOne(ctx, ref, target.Password, target.Settings)
+			pods[i] = c.askOne(ctx, ref, target)
 		})
 	}
 	all.Wait()
 	return pods
 }
 
-func (c Client) askOne(ctx context.Context, ref PodRef, password string, settings []string) asked {
+func (c Client) askOne(ctx context.Context, ref PodRef, target Target) asked {
 	out := asked{answer: model.PodAnswer{Pod: ref.Name, NodeName: ref.NodeName}}
-	s, err := c.connect(ctx, ref.Name, names.SystemUser, password, c.timeout())
+	s, err := c.connect(ctx, ref.Name, cmp.Or(target.User, names.SystemUser), target.Password, c.timeout())
 	if err != nil {
 		out.err = err
 		return out
 	}
 	s.timeout = c.timeout()
 	out.session = s
-	if out.err = out.readCluster(ctx, settings); out.err != nil {
+	if out.err = out.readCluster(ctx, target.Settings); out.err != nil {
 		s.Close()
 		out.session = nil
 	}

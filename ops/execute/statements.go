@@ -16,6 +16,15 @@ func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`,
 // literal quotes a text.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
+// MakeUser are the statements that make a user with all privileges; the password is bound to the first
+// one. Again sets the password of one that is there.
+func MakeUser(user string) (create, again, grant string) {
+	return createUser(user), alterUser(user), grantAll(user)
+}
+
+// DropUser takes a user away, where there is one.
+func DropUser(user string) string { return "DROP USER IF EXISTS " + identifier(user) }
+
 func createUserLiteral(user, password string) string {
 	return "CREATE USER " + identifier(user) + " WITH (password = " + literal(password) + ")"
 }

@@ -74,6 +74,7 @@ var All = []Rule{
 	AbortedRule,
 	MasterQuorumRule,
 	MasterGroupStaysRule,
+	NamesStayRule,
 	GroupRemovalRule,
 	SystemDeniedRule,
 	PrivilegesKnownRule,

@@ -111,7 +111,7 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 			return nil, err
 		}
 	}
-	if e.Adopted != "" {
+	if e.Adopted != "" && model.AdoptedOf(e.Name, e.Adopted).From != model.FromSomebody {
 		withoutHooks(set)
 	}
 	if err := setSizes(set, &e); err != nil {
@@ -408,6 +408,12 @@ func nameOf(item any) string {
 // command line, the last one counts; "" where it gives nothing.
 func ArgumentOf(set *unstructured.Unstructured, setting string) string {
 	return argument(commandOf(set), setting)
+}
+
+// MasterEligible reports whether the nodes of a StatefulSet may elect the master: CrateDB's do unless
+// they are told otherwise (node.master).
+func MasterEligible(set *unstructured.Unstructured) bool {
+	return ArgumentOf(set, "node.master") != "false"
 }
 
 // DataPathsOf are the folders of path.data in a container's command and arguments; nil

@@ -54,7 +54,7 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Des
 		out.Computes = append(out.Computes, model.GroupCompute{Group: g.Name, Compute: computeOf(&g)})
 		eligible := g.Name == r.Pins.MasterGroup || r.Pins.MasterGroup == "" && i == 0
 		out.Sets = append(out.Sets, model.Set{
-			Name: names.StatefulSet(d.Name, g.Name, false), Group: g.Name,
+			Name: d.StatefulSet(g.Name, false), Group: g.Name, Names: namesOf(r.Objects, d.StatefulSet(g.Name, false)),
 			Data: true, MasterEligible: eligible && d.Spec.Nodes.Master == nil, Replicas: g.Replicas,
 		})
 	}
@@ -75,6 +75,15 @@ func NewDesired(d *definition.CrateDB, r Render, owner, commit string) model.Des
 		}
 	}
 	return out
+}
+
+// namesOf is the annotation of a rendered StatefulSet that says which names it has from somebody else;
+// "" for none.
+func namesOf(objects []*unstructured.Unstructured, set string) string {
+	if o := wantedOf(objects, set); o != nil {
+		return o.GetAnnotations()[names.NamesAnnotation]
+	}
+	return ""
 }
 
 func computeOf(g *definition.NodeGroup) model.Compute {

@@ -95,6 +95,8 @@ type Set struct {
 	// Data is false for dedicated masters only.
 	Data     bool
 	Replicas int
+	// Names is the annotation of a set that has its names from somebody else; "" for one of stevedore's.
+	Names string
 	// Template is a hash of its pod template, without what needs no restart; "" where it is not
 	// known, as where no set was adopted. It is compared with nothing but itself.
 	Template string

@@ -94,6 +94,8 @@ type ObservedSet struct {
 	Resources Resources
 	// Suspended is our annotation of what it was suspended from; "" without one.
 	Suspended string
+	// Names is our annotation that says which names it has from somebody else; "" without one.
+	Names string
 	// Adopted is our annotation of what it was adopted with; "" without one. Template is
 	// AdoptedTemplate then, while the template has no hash, and so it is of such pods.
 	Adopted string

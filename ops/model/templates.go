@@ -69,3 +69,6 @@ func (r *Record) KeepsAdopted(d *Desired, set string) bool {
 	i := slices.IndexFunc(d.Sets, func(s Set) bool { return s.Name == set })
 	return i < 0 || a.Desired == "" || d.Sets[i].Template == "" || a.Desired == d.Sets[i].Template
 }
+
+// FromSomebody is AdoptedSet.From of a StatefulSet that no tool has made that stevedore knows.
+const FromSomebody = "whoever wrote its StatefulSet"

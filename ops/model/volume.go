@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // VolumeTemplate is one entry of a StatefulSet's volumeClaimTemplates: what each of its pods
@@ -27,7 +29,7 @@ func (v *VolumeTemplate) Holds(c *Claim) bool { return c.Set == v.Set && c.Templ
 
 // DataVolume reports whether CrateDB keeps shards on the claims of the template of this name:
 // all but `debug`, which takes heap dumps.
-func DataVolume(template string) bool { return strings.HasPrefix(template, "data") }
+func DataVolume(template string) bool { return definition.DataClaim(template) }
 
 // Claim is a volume claim of a StatefulSet of the cluster.
 type Claim struct {

@@ -237,7 +237,7 @@ const madeHere = "planned-"
 
 func (m *world) newPod(s *Set, ordinal int, zone string) pod {
 	name := s.Name + "-" + strconv.Itoa(ordinal)
-	node := names.NodePrefix(s.Group, !m.carriesData(s.Name)) + "-" + strconv.Itoa(ordinal)
+	node := model.NodePrefix(s.Names, s.Group, !m.carriesData(s.Name)) + "-" + strconv.Itoa(ordinal)
 	delete(m.acknowledged, node)
 	return pod{expects: s.Expects, Pod: model.Pod{
 		Name: name, Set: s.Name, Ordinal: ordinal, UID: m.next(madeHere), NodeName: node, Phase: "Pending", Zone: zone,

@@ -116,10 +116,9 @@ func setOf(object *unstructured.Unstructured) (Set, error) {
 		return Set{}, fmt.Errorf("reading StatefulSet %s: %w", object.GetName(), err)
 	}
 	sum := sha256.Sum256(text)
-	group, _, _ := unstructured.NestedString(object.Object, "spec", "selector", "matchLabels", names.NodeNameLabel)
 	set := Set{Content: hex.EncodeToString(sum[:8]), ObservedSet: model.ObservedSet{
-		Name: object.GetName(), Ours: true, Group: group,
-		MasterEligible: manifest.ArgumentOf(object, "node.master") == "true", RecoverAfter: manifest.RecoverAfter(object),
+		Name: object.GetName(), Ours: true, Group: manifest.GroupOf(object), Names: object.GetAnnotations()[names.NamesAnnotation],
+		MasterEligible: manifest.MasterEligible(object), RecoverAfter: manifest.RecoverAfter(object),
 		Resources: manifest.ResourcesOf(object),
 		Template:  manifest.TemplateOf(object), Version: versionOf(object), Settings: manifest.LiveArgumentsOf(object),
 		Attributes: setting.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),

@@ -143,7 +143,7 @@ func Refused(t *pass.Pass) {
 func refusedAction(name, operation string) string {
 	switch name {
 	case gates.RaisedRule.Name, gates.ClaimOfAnotherClusterRule.Name, gates.ClaimVersionRule.Name,
-		gates.MasterQuorumRule.Name, gates.MasterGroupStaysRule.Name, gates.GroupRemovalRule.Name, gates.NewGroupRule.Name,
+		gates.MasterQuorumRule.Name, gates.MasterGroupStaysRule.Name, gates.NamesStayRule.Name, gates.GroupRemovalRule.Name, gates.NewGroupRule.Name,
 		gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,
 		gates.ShardsDoNotFitRule.Name, gates.TableHeldRule.Name, gates.ShardPlaceRule.Name, gates.DrainBlockedRule.Name, gates.ExclusionHiddenRule.Name, gates.ShrinkAbortedRule.Name:
 		return "scale"

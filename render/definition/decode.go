@@ -292,6 +292,9 @@ func operationsOf(n *yaml.Node) Operations {
 	for _, c := range located.Items(located.Get(n, "consent")) {
 		o.Consent = append(o.Consent, Consent(c.Value))
 	}
+	for _, entry := range located.Items(located.Get(n, "adopt")) {
+		o.Adopt = append(o.Adopt, namesOf(entry))
+	}
 	Defaults(&o)
 	return o
 }

@@ -153,7 +153,7 @@ func TestSizes(t *testing.T) {
 }
 
 func TestKustomizeMergesGroupsUsersAndSchedulesByName(t *testing.T) {
-	require.Equal(t, map[string]string{"spec.nodes.data": "name", "spec.users": "name", "spec.backups.schedules": "name"}, definition.MergeKeys())
+	require.Equal(t, map[string]string{"spec.operations.adopt": "group", "spec.nodes.data": "name", "spec.users": "name", "spec.backups.schedules": "name"}, definition.MergeKeys())
 	require.True(t, json.Valid(definition.Schema()))
 	openapi.ResetOpenAPI()
 	t.Cleanup(openapi.ResetOpenAPI)

@@ -178,6 +178,7 @@ func operations() field {
 		refused("maintenanceWindows", "maintenance-windows-not-supported: restarts begin as soon as they are safe, whatever the time: leave the field out, and pause the cluster until its hour"),
 		text("base", checkBase),
 		oneOf("sysctl", "container", SysctlHost),
+		adoptField(),
 		object("debugVolume", text("size", checkDiskSize), text("storageClass", checkStorageClass)),
 		refused("snapshotNewerThan", "snapshot-newer-than-not-supported: not supported yet: leave the field out"),
 		refused("recoveries", "recoveries-not-supported: not supported yet: leave the field out"),

@@ -390,6 +390,16 @@ func TestEveryRefusal(t *testing.T) {
 			[]string{"39:242: spec.backups.schedules[0].name: is the name of the schedule that the field cron makes: write another one"}, false},
 		"a folder below path.repo is well":     {"    settings: {stats.enabled: true}\n", "    settings: {path.repo: '/mnt,/backups'}\n", nil, false},
 		"backups left out by consent are well": {"[leave-zone]}", "[without-backups]}\n  backups: {}", nil, false},
+		"names of somebody's": {"{consent: [leave-zone]}", "{adopt: [{group: hot, statefulSet: crate-data-cold-orders, selector: {app.kubernetes.io/name: shop}, claim: disk, mountPath: data, dataPath: /other}, {group: warm, statefulSet: crate, selector: {stevedore.dev/x: y}, claim: cratedb-data}]}",
+			[]string{
+				"40:123: spec.operations.adopt[0].claim: has not data in its name, by which CrateDB's volumes are known: a StatefulSet with such a claim cannot be taken over",
+				"40:140: spec.operations.adopt[0].mountPath: is no folder: write an absolute path such as /data",
+				"40:156: spec.operations.adopt[0].dataPath: does not lie on the volume, which is mounted at data",
+				"40:173: spec.operations.adopt[1].group: there is no data group warm in spec.nodes.data: name the group whose StatefulSet it is",
+				"40:209: spec.operations.adopt[1].selector: has stevedore.dev/x, which stevedore sets itself: such a StatefulSet cannot be taken over",
+				"40:50: spec.operations.adopt[0].statefulSet: StatefulSet crate-data-cold-orders is taken by group cold: each group has its own",
+				"40:84: spec.operations.adopt[0].selector: has app.kubernetes.io/name: shop, and stevedore's pods have the cluster's name there: call the cluster shop (metadata.name)",
+			}, false},
 		"reserved operations": {"{consent: [leave-zone]}", "{consent: [delete-volumes], snapshotNewerThan: 1h, recoveries: {}}",
 			[]string{
 				"40:62: spec.operations.snapshotNewerThan: snapshot-newer-than-not-supported: not supported yet: leave the field out",

@@ -90,6 +90,7 @@ func rules(n *yaml.Node, add reporter) {
 		}
 	}
 	ports(located.Get(n, "spec", "ports"), add)
+	adoptRules(n, name, data, add)
 	if !consent[string(ConsentWithoutBackups)] {
 		backupRules(n, add)
 	}

@@ -167,6 +167,9 @@ type Operations struct {
 	// OfflineResize says whether a pod is restarted whose volume's driver cannot work while it
 	// runs; "" is "wait", and no part of a revision.
 	OfflineResize string `json:",omitempty"`
+	// Adopt are the groups whose StatefulSet somebody else has made; none, and no part of a revision,
+	// where all names are stevedore's.
+	Adopt []Names `json:",omitempty"`
 	// Resize says whether other CPU and memory that CrateDB does not read at its start come to
 	// running pods or by a restart; "" is "in-place", and no part of a revision.
 	Resize string `json:",omitempty"`

@@ -1,0 +1,405 @@
+package adopt
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Verbs for a StatefulSet that somebody wrote.
+const (
+	// HoldUpdates sets the update strategy OnDelete, and nothing else: with RollingUpdate the controller
+	// would restart pods for whatever is written later. FreeUpdates gives back the one that there was.
+	HoldUpdates Verb = "hold-updates"
+	FreeUpdates Verb = "free-updates"
+	// MakeSecret makes the Secret of the user system, MakeUser that user.
+	MakeSecret Verb = "make-secret"
+	MakeUser   Verb = "make-user"
+	DropSecret Verb = "drop-secret"
+	DropUser   Verb = "drop-user"
+	// Mark puts stevedore's labels on a pod or a claim, Unmark takes them off.
+	Mark   Verb = "mark"
+	Unmark Verb = "unmark"
+	// DropService deletes a Service that the daemon has made.
+	DropService Verb = "drop-service"
+)
+
+// OnDelete is the update strategy with which only who deletes a pod restarts it.
+const OnDelete = "OnDelete"
+
+// Written is what counts of a cluster whose StatefulSets somebody wrote, in addition to what is read of
+// each cluster.
+type Written struct {
+	// Secret is true where the Secret of the user system is there, with a password.
+	Secret bool
+	// User is true where CrateDB has a user system, Login where that logs in with the Secret.
+	User, Login bool
+	// ClusterName is CrateDB's, Asked that of the definition.
+	ClusterName, Asked string
+	// NodeNames are those that the pods will have, in the order of the pods.
+	NodeNames []string
+	// Over are disruption budgets of others over its pods.
+	Over []string
+	// Groups are StatefulSets of stevedore's that the cluster has in addition.
+	Groups []string
+	// Missing are StatefulSets that the definition names and that are not there.
+	Missing []string
+	// Services are those of the daemon's that are there.
+	Services []string
+}
+
+// WrittenSet is a StatefulSet that somebody wrote.
+type WrittenSet struct {
+	// AppliedBy is who applies it again and again, or owns it; "" for nobody that is seen.
+	AppliedBy string
+	// Wrong is what its definition has otherwise, and can never change, or would lose data by.
+	Wrong []string
+	// Deletes is true where its claims are deleted with it (persistentVolumeClaimRetentionPolicy).
+	Deletes bool
+	// Revision is the one that its controller makes pods of.
+	Revision string
+}
+
+// SavedWritten is what is kept of such a cluster.
+type SavedWritten struct {
+	// Targets say what each StatefulSet becomes, by its name.
+	Targets map[string]Target `json:"targets"`
+	// Secret and User are true once they were made here: then the way back takes them away.
+	Secret bool `json:"secret,omitempty"`
+	User   bool `json:"user,omitempty"`
+}
+
+// Target is what the definition makes of a StatefulSet that somebody wrote.
+type Target struct {
+	Group string `json:"group"`
+	// Labels are the StatefulSet's, PodLabels those of its pods, ClaimLabels those of their claims.
+	Labels      map[string]string `json:"labels"`
+	PodLabels   map[string]string `json:"podLabels"`
+	ClaimLabels map[string]string `json:"claimLabels"`
+	// Names is the annotation that says which names it has from somebody else.
+	Names string `json:"names"`
+	// Claims are its volumeClaimTemplates.
+	Claims json.RawMessage `json:"claims"`
+	// NodePrefix is what the names of its nodes begin with.
+	NodePrefix string `json:"nodePrefix"`
+}
+
+// writtenSteps are what is left to do with a cluster whose StatefulSets somebody wrote.
+func writtenSteps(r *Reading, wish Wish) []Step {
+	if wish.Back {
+		return writtenBack(r)
+	}
+	var out []Step
+	if r.Saved == nil {
+		out = append(out, Step{Verb: Save, Object: guardMap(r), Words: "keep every object as it is, for the way back"})
+	}
+	done := r.saved().Adopted()
+	if !done {
+		out = append(out, holding(r)...)
+		out = append(out, introducing(r)...)
+		out = append(out, marking(r)...)
+		if !r.Adopted() {
+			out = append(out, closing(r)...)
+		}
+		for _, name := range r.setNames() {
+			out = append(out, rewritten(taking(r, name), "make it again around its pods: the same pod template with stevedore's labels, claims that have them too, podManagementPolicy Parallel")...)
+		}
+		out = append(out, Step{Verb: Note, Object: guardMap(r), Words: "note that every StatefulSet was taken over"})
+	}
+	return append(out, opening(r, wish)...)
+}
+
+func guardMap(r *Reading) string { return "ConfigMap " + Guard(r.Cluster) }
+
+// rewritten gives the steps that make a StatefulSet again other words.
+func rewritten(steps []Step, words string) []Step {
+	for i := range steps {
+		if steps[i].Verb == Create {
+			steps[i].Words = words
+		}
+	}
+	return steps
+}
+
+// holding sees to it that no controller restarts a pod: before anything else, and by itself.
+func holding(r *Reading) (out []Step) {
+	for i := range r.Sets {
+		s := &r.Sets[i]
+		object := "StatefulSet " + s.Name
+		switch {
+		case s.Ours || s.Deleting:
+		case s.Strategy != OnDelete:
+			out = append(out, Step{Verb: HoldUpdates, Object: object, Name: s.Name, UID: s.UID, Version: s.Version,
+				Words: "set its update strategy to OnDelete, and nothing else: with " + s.Strategy + " its controller would restart pods"})
+		case !s.Observed:
+			out = append(out, Step{Verb: Await, Object: object, Words: "wait until its controller has seen it"})
+		}
+	}
+	return out
+}
+
+// introducing makes the user that the daemon works as.
+func introducing(r *Reading) (out []Step) {
+	if !r.Written.Secret {
+		out = append(out, Step{Verb: MakeSecret, Object: "Secret " + secretOf(r), Words: "make it with a random password, for the database user system"})
+	}
+	if !r.Written.Login {
+		out = append(out, Step{Verb: MakeUser, Object: "CrateDB", Words: "make the user system with that password and all privileges, as the superuser crate, whom CrateDB trusts within a pod"})
+	}
+	return out
+}
+
+// marking puts the labels on by which the daemon, and the Services of its own, find pods and claims.
+func marking(r *Reading) (out []Step) {
+	for i := range r.Pods {
+		if p := &r.Pods[i]; p.Unmarked && !p.Deleting {
+			out = append(out, Step{Verb: Mark, Object: "pod " + p.Name, Name: p.Name, UID: p.UID, Words: "put stevedore's labels on it, next to its own"})
+		}
+	}
+	for i := range r.Dependents {
+		if d := &r.Dependents[i]; d.Unmarked || d.ClusterID == "" && r.clusterID() != "" {
+			out = append(out, Step{Verb: Mark, Object: d.String(), Name: d.Name, UID: d.UID, Dependent: d, Words: "put stevedore's labels on it, and note which cluster's data it has"})
+		}
+	}
+	return out
+}
+
+// writtenBack are what is left to give back. The update strategy goes back last, and only where every
+// pod is of the template that the StatefulSet has: its controller would restart the others.
+func writtenBack(r *Reading) []Step {
+	if r.Saved == nil {
+		return nil
+	}
+	var out, sets []Step
+	for _, name := range r.setNames() {
+		sets = append(sets, rewritten(returning(r, name), "make it again around its pods, as it was but for its update strategy")...)
+	}
+	if len(sets) > 0 {
+		out = append(closing(r), sets...)
+	}
+	for i := range r.Pods {
+		if p := &r.Pods[i]; p.Marks > 0 && !p.Deleting {
+			out = append(out, Step{Verb: Unmark, Object: "pod " + p.Name, Name: p.Name, UID: p.UID, Words: "take stevedore's labels off it"})
+		}
+	}
+	for i := range r.Dependents {
+		if d := &r.Dependents[i]; d.Marks > 0 {
+			out = append(out, Step{Verb: Unmark, Object: d.String(), Name: d.Name, UID: d.UID, Dependent: d, Words: "take stevedore's labels and notes off it"})
+		}
+	}
+	for _, name := range r.ourBudgets() {
+		out = append(out, r.dropped(name, "delete stevedore's budget")...)
+	}
+	for _, name := range r.Written.Services {
+		out = append(out, Step{Verb: DropService, Object: "Service " + name, Name: name, Words: "delete it, the daemon has made it"})
+	}
+	if w := r.Saved.Written; w != nil && w.User && r.Written.User {
+		out = append(out, Step{Verb: DropUser, Object: "CrateDB", Words: "drop the user system, who was made here"})
+	}
+	if w := r.Saved.Written; w != nil && w.Secret && r.Written.Secret {
+		out = append(out, Step{Verb: DropSecret, Object: "Secret " + secretOf(r), Name: secretOf(r), Words: "delete it, it was made here"})
+	}
+	out = append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
+	freeing, words := freeing(r)
+	return append(append(out, freeing...), Step{Verb: Forget, Object: guardMap(r), Words: "delete what was kept" + words})
+}
+
+// freeing gives each StatefulSet its update strategy back, and says which one stays as it is.
+func freeing(r *Reading) (out []Step, words string) {
+	for _, name := range r.setNames() {
+		s, strategy := r.set(name), strategyOf(r.Saved.Sets[name])
+		if strategy == OnDelete || s != nil && !s.Ours && s.Strategy != OnDelete {
+			continue
+		}
+		step := Step{Verb: FreeUpdates, Object: "StatefulSet " + name, Name: name, Words: "give it its update strategy back: every pod is of its template, so none restarts"}
+		if s != nil && !s.Ours {
+			if pod := strange(r, s); pod != "" {
+				words += fmt.Sprintf("; StatefulSet %s keeps OnDelete, because pod %s is of another template than its own: with %s its controller would restart it", name, pod, strategy)
+				continue
+			}
+			step.UID, step.Version = s.UID, s.Version
+		}
+		out = append(out, step)
+	}
+	return out, words
+}
+
+// strange is a pod of a StatefulSet that is not of its template; "" for none.
+func strange(r *Reading, s *Set) string {
+	i := slices.IndexFunc(r.Pods, func(p Pod) bool {
+		return p.Set == s.Name && (s.Written == nil || p.Revision != s.Written.Revision)
+	})
+	if i < 0 {
+		return ""
+	}
+	return r.Pods[i].Name
+}
+
+// strategyOf is the update strategy of a StatefulSet that was kept; RollingUpdate is Kubernetes' own.
+func strategyOf(set json.RawMessage) string {
+	var object struct {
+		Spec struct{ UpdateStrategy struct{ Type string } }
+	}
+	if json.Unmarshal(set, &object) != nil || object.Spec.UpdateStrategy.Type == "" {
+		return "RollingUpdate"
+	}
+	return object.Spec.UpdateStrategy.Type
+}
+
+// ReplicasOf is the number of pods of a StatefulSet that was kept.
+func ReplicasOf(set json.RawMessage) int {
+	var object struct{ Spec struct{ Replicas *int } }
+	if json.Unmarshal(set, &object) != nil || object.Spec.Replicas == nil {
+		return 1
+	}
+	return *object.Spec.Replicas
+}
+
+// refuseWritten are all reasons against the next write to such a cluster.
+func refuseWritten(r *Reading, wish Wish, say func(string, string, ...any)) {
+	if len(r.Missing) > 0 {
+		say("rights-missing", "you lack rights that a later step needs, and nothing is done by half: %s", strings.Join(r.Missing, ", "))
+	}
+	if wish.Finish {
+		say("nothing-to-finish", "--finish deletes the CrateDB object of crate-operator, and there is none of this cluster")
+	}
+	switch {
+	case wish.Back:
+		writtenKeeps(r, say)
+	case r.Saved == nil:
+		writtenBegins(r, wish, say)
+	default:
+		intrudes(r, say)
+	}
+}
+
+// writtenBegins asks what has to be so before the first write.
+func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
+	for _, name := range r.Written.Missing {
+		say("no-such-cluster", "namespace %s has no StatefulSet %s, which spec.operations.adopt of the definition names", r.Namespace, name)
+	}
+	expected(r, wish, say)
+	for i := range r.Sets {
+		s := &r.Sets[i]
+		if s.Ours {
+			say("looked-after", "StatefulSet %s is stevedore's already", s.Name)
+			continue
+		}
+		writtenWhole(s, say)
+		if pod := strange(r, s); pod != "" {
+			say("update-under-way", "pod %s is of another template than StatefulSet %s has: an update is under way or was stopped half way; let it end first, or take the change of the StatefulSet back", pod, s.Name)
+		}
+	}
+	for i := range r.Pods {
+		if p := &r.Pods[i]; !p.Ready || p.Deleting {
+			say("not-whole", "pod %s is not ready, or is being deleted", p.Name)
+		}
+	}
+	for _, budget := range r.Written.Over {
+		say("another-budget", "the PodDisruptionBudget %s is over its pods, and the daemon makes one of its own: a pod under two answers each eviction with 500; delete it", budget)
+	}
+	intrudes(r, say)
+	writtenDatabase(r, say)
+}
+
+// expected refuses while no daemon waits with a definition that it would carry out.
+func expected(r *Reading, wish Wish, say func(string, string, ...any)) {
+	if r.Expected == Nobody && !wish.Unattended {
+		say("no-definition", "no daemon has a definition of this cluster, so nobody would look after it: push one (`stevedore import` writes it), wait until `stevedore status` shows it as refused (object-not-ours), or give --unattended")
+	}
+	for _, objection := range r.Objections {
+		say("definition-refused", "the daemon refuses the definition, and would after the adoption: %s", objection)
+	}
+	if r.Expected == Acting {
+		say("looked-after", "a daemon looks after this cluster already")
+	}
+}
+
+func writtenWhole(s *Set, say func(string, string, ...any)) {
+	switch {
+	case s.Deleting:
+		say("being-deleted", "StatefulSet %s is being deleted", s.Name)
+	case s.Ready != s.Replicas || s.Current != s.Replicas:
+		say("not-whole", "StatefulSet %s has %d ready pods of %d", s.Name, s.Ready, s.Replicas)
+	case !s.Observed:
+		say("not-whole", "the controller of StatefulSet %s has not observed its last change", s.Name)
+	}
+	if len(s.Written.Wrong) > 0 {
+		say("differs-for-ever", "StatefulSet %s runs otherwise than its definition says, and not by anything that could change: %s; write what is live, as `stevedore import` does", s.Name, strings.Join(s.Written.Wrong, "; "))
+	}
+	if s.Written.AppliedBy != "" {
+		say("applied-by-another", "%s still applies StatefulSet %s, and would put it back: take it out of the source of that first, without deleting it, and then its marks off the object (docs/moving-in.md, a StatefulSet that somebody wrote)", s.Written.AppliedBy, s.Name)
+	}
+	if s.Written.Deletes {
+		say("claims-go-with-it", "the volume claims of StatefulSet %s are deleted with it or with its pods (persistentVolumeClaimRetentionPolicy): set both to Retain first", s.Name)
+	}
+}
+
+// intrudes refuses where a user system is there who is not ours to set a password of.
+func intrudes(r *Reading, say func(string, string, ...any)) {
+	made := r.saved().Written != nil && r.saved().Written.User
+	if r.Written.User && !r.Written.Login && !made {
+		say("system-user-taken", "CrateDB has a user system, and %s: stevedore works as that user; put its password into the Secret %s, key password, or drop the user", secretWords(r), secretOf(r))
+	}
+}
+
+func secretOf(r *Reading) string { return "user-system-" + r.Cluster }
+
+func secretWords(r *Reading) string {
+	if r.Written.Secret {
+		return "it does not log in with the Secret " + secretOf(r)
+	}
+	return "nothing says its password"
+}
+
+// writtenDatabase asks for a cluster that is whole, and that is the one of the definition.
+func writtenDatabase(r *Reading, say func(string, string, ...any)) {
+	db, w := &r.Database, r.Written
+	switch {
+	case r.Suspended():
+		say("suspended", "no pod runs: neither the cluster's id nor its health can be read; scale the StatefulSet up first")
+	case !db.Known:
+		say("database-unknown", "CrateDB cannot be read as its superuser crate (%s): whether the cluster is whole is not known", db.Why)
+	case db.Health != "green":
+		say("not-green", "the cluster is %s: let it become green first", db.Health)
+	case w.ClusterName != w.Asked:
+		say("differs-for-ever", "the cluster is called %q and the definition says %q (spec.cluster.name): nodes of two names never join", w.ClusterName, w.Asked)
+	case !sameNames(db.Nodes, w.NodeNames):
+		say("node-names", "the nodes are called %s, and would be called %s: nodes that change their names are strangers to the settings that name them; write nodePrefix as it is", short(db.Nodes), short(w.NodeNames))
+	case len(db.Left) > 0:
+		say("settings-left", "cluster settings keep shards from where they belong (%s): nodes that come later stay empty, or shards stay unassigned; take them off (RESET GLOBAL)", settings(db.Left))
+	}
+}
+
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// writtenKeeps asks what has to be so before a cluster goes back.
+func writtenKeeps(r *Reading, say func(string, string, ...any)) {
+	if r.Saved == nil {
+		say("not-adopted", "nothing is kept of an adoption of this cluster: there is nothing to give back")
+		return
+	}
+	if r.Adopted() && !r.Released && r.Expected == Acting {
+		say("not-released", "the daemon still looks after the cluster: stevedore release %s/%s --wait, then again", r.Namespace, r.Cluster)
+	}
+	for _, name := range r.Written.Groups {
+		say("groups-added", "StatefulSet %s is stevedore's and has nodes of the cluster: remove its group first", name)
+	}
+	for i := range r.Sets {
+		s := &r.Sets[i]
+		if was, kept := r.Saved.Sets[s.Name]; kept && s.Replicas != ReplicasOf(was) {
+			say("size-changed", "StatefulSet %s has %d pods and had %d: bring it to that number again first", s.Name, s.Replicas, ReplicasOf(was))
+		}
+		if s.Remade {
+			say("pods-remade", "the pod template of StatefulSet %s is stevedore's since a restart: pods would have to restart to go back", s.Name)
+		}
+	}
+	for i := range r.Pods {
+		if p := &r.Pods[i]; p.Remade {
+			say("pods-remade", "pod %s runs stevedore's template since a restart: it would have to restart to go back", p.Name)
+		}
+	}
+}
