@@ -38,6 +38,7 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2800025464: "the answer to a drill is lost, and then its tables are refused together",
 		2200118796: "the answer to a write of a template is lost, and a pod goes for the template before in the same pass",
 		2800032491: "a cluster is paused whose pods lack a disk, and fewer disks are pushed",
+		2800043066: "an exclusion that nothing explains is released while the nodes cannot be read, and others exclude by name",
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
 		// Where the judge, the model or its people were wrong.
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",

@@ -74,8 +74,8 @@ func Include(t *pass.Pass) {
 		})
 		return
 	}
-	if t.Refuses(VoidsOthers(&t.View)) {
-		return
+	if t.Waits(view.NodesWait(&t.View)) || t.Refuses(VoidsOthers(&t.View)) {
+		return // without the nodes nobody knows what theirs keeps shards off
 	}
 	// Also when they are not to be seen: a transient value may hide them.
 	t.Harmless(model.Action{
