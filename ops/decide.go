@@ -41,6 +41,7 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 		volume.Guard(t)
 		t.Decision.Effective.Budgets = t.Record.Budgets
 		t.Waits(gates.Applied(t.Observed.ApplyErrors))
+		t.Waits(gates.Contact(t.Contact(), t.Observed.Database.Error))
 	} else if mayTouch(t, &record) {
 		decideNext(t)
 	}
