@@ -1,7 +1,9 @@
 package derive
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +23,18 @@ type Unsupported struct {
 	StatefulSet string
 	// Why are the parts that cannot be rendered, a sentence each.
 	Why []string
+	// Entry is what spec.operations.adopt of a definition would say of it, in one line of YAML; "" where
+	// it has more than one claim, or none.
+	Entry string
 }
 
 func (u *Unsupported) Error() string {
-	return fmt.Sprintf("StatefulSet %s runs CrateDB, and not as crate-operator makes it: %s. What Kubernetes never changes is among that, so no definition renders it; taking such a StatefulSet over is not supported. With one stop of the cluster its volumes go to a new one: docs/moving-in.md, \"A StatefulSet that somebody wrote\"",
-		u.StatefulSet, strings.Join(u.Why, "; "))
+	way := "With one stop of the cluster its volumes go to a new one"
+	if u.Entry != "" {
+		way = "It is taken over under its own names by a definition that a person writes, with spec.operations.adopt: [" + u.Entry + "]"
+	}
+	return fmt.Sprintf("StatefulSet %s runs CrateDB, and not as crate-operator makes it: %s. What Kubernetes never changes is among that, so import writes no definition of it. %s: docs/moving-in.md, \"A StatefulSet that somebody wrote\"",
+		u.StatefulSet, strings.Join(u.Why, "; "), way)
 }
 
 // NotFound is a cluster that does not run in the namespace.
@@ -93,7 +102,7 @@ func findSets(in Input) ([]foundSet, error) {
 		named := in.Cluster == cluster || in.Cluster == set.Name || in.Cluster == argument(command, "cluster.name") && cluster == ""
 		switch {
 		case named && len(why) > 0:
-			refused = &Unsupported{StatefulSet: set.Name, Why: why}
+			refused = &Unsupported{StatefulSet: set.Name, Why: why, Entry: entryOf(set, command)}
 		case in.Cluster == cluster:
 			found = append(found, foundSet{live: o, set: set, group: group, master: master})
 		case len(why) > 0:
@@ -163,6 +172,38 @@ func otherThanOperators(set *appsv1.StatefulSet, cluster, group string, master b
 		why = append(why, "it has no container crate")
 	}
 	return why
+}
+
+// entryOf is what spec.operations.adopt says of a StatefulSet: its group is a name that a person may change.
+func entryOf(set *appsv1.StatefulSet, command []string) string {
+	if len(set.Spec.VolumeClaimTemplates) != 1 || set.Spec.Selector == nil {
+		return ""
+	}
+	claim, folder := set.Spec.VolumeClaimTemplates[0].Name, ""
+	for _, m := range (foundSet{set: set}).crate().VolumeMounts {
+		if m.Name == claim && m.SubPath == "" {
+			folder = m.MountPath
+		}
+	}
+	if folder == "" {
+		return ""
+	}
+	// Without the setting it is the image's.
+	data := cmp.Or(argument(command, "path.data"), "/data/data")
+	var labels []string
+	for _, key := range slices.Sorted(maps.Keys(set.Spec.Selector.MatchLabels)) {
+		labels = append(labels, scalar(key)+": "+scalar(set.Spec.Selector.MatchLabels[key]))
+	}
+	return fmt.Sprintf("{group: hot, statefulSet: %s, serviceName: %s, selector: {%s}, claim: %s, mountPath: %s, dataPath: %s, nodePrefix: %s}",
+		scalar(set.Name), scalar(set.Spec.ServiceName), strings.Join(labels, ", "), scalar(claim), scalar(folder), scalar(data), scalar(prefixOf(set.Name, argument(command, "node.name"))))
+}
+
+// prefixOf is what the names of nodes begin with; those of an unknown pattern are asked for by adopt.
+func prefixOf(set, name string) string {
+	if prefix, _, ok := strings.Cut(name, "-$("); ok {
+		return prefix
+	}
+	return set
 }
 
 const debugClaim = "debug"

@@ -315,6 +315,7 @@ func TestAnotherStatefulSetIsRefusedByName(t *testing.T) {
 	require.ErrorAs(t, err, &unsupported)
 	assert.Equal(t, "crate", unsupported.StatefulSet)
 	assert.Contains(t, err.Error(), "its claims are cratedb-data, not data0 and so on, and debug")
+	assert.Contains(t, err.Error(), "{group: hot, statefulSet: crate, serviceName: crate-set, selector: {app: crate}, claim: cratedb-data, mountPath: /data, dataPath: /data, nodePrefix: crate}", "the entry that a definition needs")
 	assert.Nil(t, derive.Needed(in))
 
 	in.Cluster = "orders"

@@ -306,7 +306,7 @@ func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 // expected refuses while no daemon waits with a definition that it would carry out.
 func expected(r *Reading, wish Wish, say func(string, string, ...any)) {
 	if r.Expected == Nobody && !wish.Unattended {
-		say("no-definition", "no daemon has a definition of this cluster, so nobody would look after it: push one (`stevedore import` writes it), wait until `stevedore status` shows it as refused (object-not-ours), or give --unattended")
+		say("no-definition", "no daemon has a definition of this cluster, so nobody would look after it: push one, wait until `stevedore status` shows it as refused (object-not-ours), or give --unattended")
 	}
 	for _, objection := range r.Objections {
 		say("definition-refused", "the daemon refuses the definition, and would after the adoption: %s", objection)
@@ -326,7 +326,7 @@ func writtenWhole(s *Set, say func(string, string, ...any)) {
 		say("not-whole", "the controller of StatefulSet %s has not observed its last change", s.Name)
 	}
 	if len(s.Written.Wrong) > 0 {
-		say("differs-for-ever", "StatefulSet %s runs otherwise than its definition says, and not by anything that could change: %s; write what is live, as `stevedore import` does", s.Name, strings.Join(s.Written.Wrong, "; "))
+		say("differs-for-ever", "StatefulSet %s runs otherwise than its definition says, and not by anything that could change: %s; write what is live", s.Name, strings.Join(s.Written.Wrong, "; "))
 	}
 	if s.Written.AppliedBy != "" {
 		say("applied-by-another", "%s still applies StatefulSet %s, and would put it back: take it out of the source of that first, without deleting it, and then its marks off the object (docs/moving-in.md, a StatefulSet that somebody wrote)", s.Written.AppliedBy, s.Name)

@@ -5,7 +5,7 @@ var NamesStayRule = Rule{
 	Name:   "names-stay",
 	Kind:   Refuses,
 	Says:   "The names of a group stay for the life of the group: those that spec.operations.adopt says of a StatefulSet that somebody else has made, and without it stevedore's own. Its StatefulSet, its volumes, the folder of its data and the names of its nodes hang on them.",
-	Do:     "Put the entry of the group in `spec.operations.adopt` back as it was. To come to stevedore's names, add another group, and remove this one once its data has moved there.",
+	Do:     "Put the entry of the group in `spec.operations.adopt` back as it was. Another group that is added has stevedore's names.",
 	Source: "docs/moving-in.md, a StatefulSet that somebody wrote",
 }
 

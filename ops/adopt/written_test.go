@@ -1,0 +1,123 @@
+package adopt_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/adopt"
+)
+
+// written is a cluster as CrateDB's guide has it, before the first write.
+func written() *adopt.Reading {
+	r := &adopt.Reading{
+		Namespace: "shop", Cluster: "orders", Expected: adopt.Waiting,
+		Sets:     []adopt.Set{{Name: "crate", UID: "s1", Group: "hot", Replicas: 2, Ready: 2, Current: 2, Observed: true, Strategy: "RollingUpdate", Written: &adopt.WrittenSet{Revision: "r1"}}},
+		Database: adopt.Database{Known: true, ClusterID: "id", Health: "green", Nodes: []string{"crate-1", "crate-0"}},
+		Written:  &adopt.Written{ClusterName: "my-crate", Asked: "my-crate", NodeNames: []string{"crate-0", "crate-1"}},
+	}
+	for _, pod := range []string{"crate-0", "crate-1"} {
+		r.Pods = append(r.Pods, adopt.Pod{Name: pod, UID: "u" + pod, Set: "crate", Revision: "r1", Controller: "s1", Ready: true, Unmarked: true})
+		r.Dependents = append(r.Dependents, adopt.Dependent{Kind: "PersistentVolumeClaim", Name: "cratedb-data-" + pod, Unmarked: true})
+	}
+	return r
+}
+
+// adoptedWritten is the same, adopted, with what was kept.
+func adoptedWritten() *adopt.Reading {
+	r := written()
+	r.Saved = &adopt.Saved{
+		ClusterID: "id", Done: true, Pods: r.Pods, Sets: map[string]json.RawMessage{"crate": json.RawMessage(`{"spec":{"replicas":2,"updateStrategy":{"type":"RollingUpdate"}}}`)},
+		Written: &adopt.SavedWritten{Secret: true, User: true},
+	}
+	r.Sets[0].Ours, r.Sets[0].Strategy, r.Released = true, adopt.OnDelete, true
+	r.Written.Secret, r.Written.User, r.Written.Login = true, true, true
+	for i := range r.Pods {
+		r.Pods[i].Unmarked, r.Pods[i].Marks = false, 5
+		r.Dependents[i].Unmarked, r.Dependents[i].Marks, r.Dependents[i].ClusterID = false, 3, "id"
+	}
+	return r
+}
+
+func verbs(steps []adopt.Step) (out []adopt.Verb) {
+	for _, s := range steps {
+		if len(out) == 0 || out[len(out)-1] != s.Verb {
+			out = append(out, s.Verb)
+		}
+	}
+	return out
+}
+
+// What is kept comes first, then the update strategy by itself, before any pod or template is touched.
+func TestAHandwrittenSetIsHeldBeforeAnythingElse(t *testing.T) {
+	r := written()
+	assert.Empty(t, adopt.Refusals(r, adopt.Wish{}))
+	assert.Equal(t, []adopt.Verb{
+		adopt.Save, adopt.HoldUpdates, adopt.MakeSecret, adopt.MakeUser, adopt.Mark, adopt.CloseBudget, adopt.Orphan, adopt.Create, adopt.Note, adopt.Await,
+	}, verbs(adopt.Steps(r, adopt.Wish{})))
+}
+
+// The update strategy goes back last, and only where its controller would restart no pod.
+func TestTheUpdateStrategyGoesBackLastOrNotAtAll(t *testing.T) {
+	r := adoptedWritten()
+	assert.Empty(t, adopt.Refusals(r, adopt.Wish{Back: true}))
+	steps := adopt.Steps(r, adopt.Wish{Back: true})
+	assert.Equal(t, []adopt.Verb{
+		adopt.CloseBudget, adopt.Orphan, adopt.Create, adopt.Unmark, adopt.DropUser, adopt.DropSecret, adopt.FreeUpdates, adopt.Forget,
+	}, verbs(steps))
+
+	r.Sets[0].Ours, r.Pods[1].Revision = false, "r2"
+	steps = adopt.Steps(r, adopt.Wish{Back: true})
+	assert.NotContains(t, verbs(steps), adopt.FreeUpdates)
+	assert.Contains(t, steps[len(steps)-1].Words, "StatefulSet crate keeps OnDelete, because pod crate-1 is of another template")
+}
+
+func TestEachReasonAgainstAHandwrittenSetIsNamed(t *testing.T) {
+	for name, change := range map[string]func(*adopt.Reading){
+		"applied-by-another":   func(r *adopt.Reading) { r.Sets[0].Written.AppliedBy = "the Helm release shop" },
+		"differs-for-ever":     func(r *adopt.Reading) { r.Sets[0].Written.Wrong = []string{"serviceName is a and would be b"} },
+		"claims-go-with-it":    func(r *adopt.Reading) { r.Sets[0].Written.Deletes = true },
+		"update-under-way":     func(r *adopt.Reading) { r.Pods[0].Revision = "r0" },
+		"another-budget":       func(r *adopt.Reading) { r.Written.Over = []string{"crate"} },
+		"system-user-taken":    func(r *adopt.Reading) { r.Written.User = true },
+		"node-names":           func(r *adopt.Reading) { r.Database.Nodes[0] = "Piz Buin" },
+		"not-green":            func(r *adopt.Reading) { r.Database.Health = "yellow" },
+		"database-unknown":     func(r *adopt.Reading) { r.Database.Known = false },
+		"settings-left":        func(r *adopt.Reading) { r.Database.Left = []adopt.Setting{{Name: "x", Value: "y"}} },
+		"not-whole":            func(r *adopt.Reading) { r.Pods[0].Ready = false },
+		"no-definition":        func(r *adopt.Reading) { r.Expected = adopt.Nobody },
+		"definition-refused":   func(r *adopt.Reading) { r.Objections = []string{"x"} },
+		"looked-after":         func(r *adopt.Reading) { r.Expected = adopt.Acting },
+		"rights-missing":       func(r *adopt.Reading) { r.Missing = []string{"patch pods"} },
+		"no-such-cluster":      func(r *adopt.Reading) { r.Written.Missing = []string{"crate"} },
+		"being-deleted":        func(r *adopt.Reading) { r.Sets[0].Deleting = true },
+		"differs-for-ever ":    func(r *adopt.Reading) { r.Written.Asked = "other" },
+		"suspended":            func(r *adopt.Reading) { r.Sets[0].Replicas, r.Sets[0].Ready, r.Sets[0].Current = 0, 0, 0 },
+		"system-user-taken \t": func(r *adopt.Reading) { r.Written.User, r.Written.Secret = true, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := written()
+			change(r)
+			refusals := adopt.Refusals(r, adopt.Wish{})
+			require.Len(t, refusals, 1)
+			assert.Contains(t, name, refusals[0].Name)
+		})
+	}
+	for name, change := range map[string]func(*adopt.Reading){
+		"groups-added": func(r *adopt.Reading) { r.Written.Groups = []string{"crate-data-new-orders"} },
+		"size-changed": func(r *adopt.Reading) { r.Sets[0].Replicas = 3 },
+		"pods-remade":  func(r *adopt.Reading) { r.Pods[0].Remade = true },
+		"not-released": func(r *adopt.Reading) { r.Released, r.Expected = false, adopt.Acting },
+		"not-adopted":  func(r *adopt.Reading) { r.Saved = nil },
+	} {
+		t.Run("back "+name, func(t *testing.T) {
+			r := adoptedWritten()
+			change(r)
+			refusals := adopt.Refusals(r, adopt.Wish{Back: true})
+			require.Len(t, refusals, 1)
+			assert.Equal(t, name, refusals[0].Name)
+		})
+	}
+}
