@@ -2,7 +2,7 @@ package mutations
 
 // backups are what snapshots are taken and dropped behind: what was dropped cannot come back.
 var backups = []mutation{
-	{"a listing without any of ours says nothing", "compare", "if len(ours) == 0 && (", "if false && (", "ops", "TestAListThatIsEmptyAllAtOnceSaysNothing"},
+	{"a listing without any of ours says nothing", "compare", "if len(ours) == 0 && known", "if false && known", "ops", "TestAListThatIsEmptyAllAtOnceSaysNothing"},
 	{"nothing is dropped while the newest did not succeed", "keptOf", "case b.Taken[of[0]].State != model.SnapshotSuccess:", "case false:", "ops", "TestOnlyASuccessCounts"},
 	{"keepAtLeast are kept", "keptOf", "case good && successes <= b.KeepAtLeast:", "case false:", "ops", "TestRetention"},
 	{"what is young is kept", "keptOf", "case young:", "case false && young:", "ops", "TestRetention"},

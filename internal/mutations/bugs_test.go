@@ -3,7 +3,7 @@ package mutations
 // bugs are what users of crate-operator reported, 1 to 15, and what is latent in
 // it, a to k: each comes back when its guard is gone.
 var bugs = []mutation{
-	{"1", "include", "t.Harmless(model.Action{\n\t\tKind: model.ActionIncludeNodes, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: strings.Join(x.Ours(), \",\"), Before: x.Before, Beside: OtherExclusions(&t.View),\n\t})", "_, t.Record.Exclusions = strings.Join(x.Ours(), pod), nil",
+	{"1", "include", "t.Harmless(model.Action{\n\t\tKind: model.ActionIncludeNodes, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: strings.Join(x.Ours(), \",\"), Before: x.Before, Beside: OtherExclusions(&t.View),\n\t\tPods: pods, Free: view.FreeClaims(&t.View),\n\t})", "_, _, t.Record.Exclusions = pods, strings.Join(x.Ours(), pod), nil",
 		"ops", "TestExclusionsOfEarlierGroupsAreNotLeftBehind"},
 	{"1", "with", "return append(without(list, ids), ids...)", "return ids",
 		"ops", "TestExclusionsOfOthersAreNotWiped"},

@@ -137,7 +137,7 @@ var rules = []mutation{
 	silenced("storage-class-not-expandable", "ClassExpands", "ops", "TestWhatCannotGrowIsRefusedBeforeAClaimIsAsked"),
 	silenced("volumes-replaced", "VolumesReplaced", "ops", "TestNoVolumeIsReplacedWithoutWhatItNeeds"),
 	{"snapshot-first", "GoesFirst", "t.Wait(gates.SnapshotFirst(snapshot))", "_ = snapshot", "ops", "TestSnapshotsAndOperationsWaitForEachOther"},
-	{"backup-running", "ask", "t.Wait(gates.BackupRunning(s.Name, s.Began, t.Record.Backups.Repository.Name))", "", "ops", "TestSnapshotsAndOperationsWaitForEachOther"},
+	{"backup-running", "taking", "t.Wait(gates.BackupRunning(s.Name, s.Began, t.Record.Backups.Repository.Name))", "", "ops", "TestSnapshotsAndOperationsWaitForEachOther"},
 	{"backup-waits", "waits", "t.Wait(gates.BackupWaits(b.Due.Schedule, b.Due.At, what))", "", "ops", "TestATableThatCannotBeReadIsNamedBefore"},
 	{"backup-failed", "keep", "t.Wait(gates.BackupFailed(b.Failed))", "_ = gates.BackupFailed(b.Failed)", "ops", "TestOnlyASuccessCounts"},
 	silenced("tables-red", "TablesRed", "ops", "TestRedTablesAreSaidHoweverTheClusterIs"),
