@@ -99,8 +99,10 @@ func (f *fetchFlags) add(cmd *cobra.Command) {
 }
 
 var (
-	tableNamed  = regexp.MustCompile(`^[^."\s,]+\.[^."\s,]+$`)
-	schemaNamed = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	// partitionNamed is how CrateDB's own RESTORE SNAPSHOT names one.
+	partitionNamed = regexp.MustCompile(`(?i)\sPARTITION\b`)
+	tableNamed     = regexp.MustCompile(`^[^."\s,]+\.[^."\s,]+$`)
+	schemaNamed    = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 )
 
 // checkFetch says what is wrong with what a person asks for.
@@ -108,6 +110,8 @@ func checkFetch(c *model.FetchCommand) error {
 	switch {
 	case len(c.Tables) == 0:
 		return errors.New("name a table: --table doc.orders")
+	case slices.ContainsFunc(c.Tables, func(t string) bool { return partitionNamed.MatchString(t) }):
+		return fmt.Errorf("--table %s: single partitions are not restored: restore the table under another schema (--schema), and copy the rows of the partition: INSERT INTO ... SELECT ... WHERE", strings.Join(c.Tables, " "))
 	case slices.ContainsFunc(c.Tables, func(t string) bool { return !tableNamed.MatchString(t) }):
 		return fmt.Errorf("--table %s: write each with its schema, doc.orders, without quotes", strings.Join(c.Tables, " "))
 	case c.Schema != "" && !schemaNamed.MatchString(c.Schema):

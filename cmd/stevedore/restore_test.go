@@ -38,6 +38,7 @@ func TestTablesAndDrillsAreAskedForAndWhatHoldsThemIsSaid(t *testing.T) {
 		{"a drill of one", is(), []string{"backup", "drill", "orders", "--snapshot", nightlyTaken}, when + "drill\\?snapshot=" + nightlyTaken + "$", "a drill of snapshot " + nightlyTaken, ""},
 		{"tables", is(), []string{"restore", "orders", "--table", "doc.a", "--table", "doc.B", "--schema", "old"}, when + "restore\\?schema=old&snapshot=" + nightlyTaken + "&tables=doc.a%2Cdoc.B$", "the restore of 2 table(s) of snapshot " + nightlyTaken + " is asked for", ""},
 		{"two tables under one name", is(), []string{"restore", "orders", "--table", "a.t", "--table", "b.t", "--schema", "old"}, "", "", "two of the tables would be old.t"},
+		{"a partition", is(), []string{"restore", "orders", "--table", "doc.a PARTITION (day='x')", "--schema", "old"}, "", "", "single partitions are not restored"},
 		{"a table in its place", is(), []string{"restore", "orders", "--table", "doc.a", "--replace", "doc.a"}, when + "replace\\?snapshot=" + nightlyTaken + "&tables=doc.a$", "the restore of doc.a from snapshot " + nightlyTaken + " in its place is asked for", ""},
 		{"in its place, and another is named", is(), []string{"restore", "orders", "--table", "doc.a", "--replace", "doc.b"}, "", "", "--replace doc.b: name the same table with --table"},
 		{"two in their place", is(), []string{"restore", "orders", "--table", "doc.a", "--table", "doc.b", "--replace", "doc.a"}, "", "", "one table is replaced at a time"},
