@@ -39,6 +39,9 @@ the objects lose their owner, the CrateDB object, with which they would be delet
 each StatefulSet is made again around its pods. No pod restarts, no volume, Secret or
 Service is made again. The daemon, which has the definition and waits, then goes on.
 
+A cluster whose StatefulSet a person or a chart wrote is taken over under its own names:
+give --definition, whose spec.operations.adopt says them.
+
 --dry-run prints each write in order, what forbids the first one, and what will differ
 afterwards: in place, at the next restart of the pods, or never. A run that was ended in
 the middle goes on when the command is run again. --back gives the cluster
