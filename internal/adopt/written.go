@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -176,16 +177,31 @@ func wrong(live *appsv1.StatefulSet, rendered *unstructured.Unstructured) (out [
 	for _, claim := range claimsOf(&asked) {
 		say("the folder of volume "+claim, mountOf(is, claim), mountOf(would, claim))
 	}
-	// Without the setting it is the image's.
-	if folder := manifest.DataPathsOf(append(slices.Clone(is.Command), is.Args...)); folder != nil {
-		say("path.data", strings.Join(folder, ","), strings.Join(manifest.DataPathsOf(would.Command), ","))
-	} else {
-		say("path.data", ImageDataPath, strings.Join(manifest.DataPathsOf(would.Command), ","))
+	now := slices.Concat(is.Command, is.Args)
+	for _, d := range decisive {
+		say(d.setting, valueIn(now, d.setting, d.otherwise), valueIn(would.Command, d.setting, d.otherwise))
 	}
 	if o := live.Spec.Ordinals; o != nil && o.Start != 0 {
 		out = append(out, fmt.Sprintf("its ordinals begin with %d, and stevedore counts from 0", o.Start))
 	}
 	return out, nil
+}
+
+// decisive are settings by which nodes find their data and each other, and clients find them, with what
+// CrateDB does without them: its image for the folder, else its manual, "Node-specific settings".
+var decisive = []struct{ setting, otherwise string }{
+	{"path.data", ImageDataPath},
+	{"transport.tcp.port", "4300"}, {"http.port", "4200"}, {"psql.port", "5432"},
+	{"ssl.psql.enabled", "false"}, {"ssl.http.enabled", "false"}, {"ssl.transport.mode", "legacy"},
+}
+
+// valueIn is a setting on a command line. Of a range of ports the first one counts: in a pod it is free.
+func valueIn(command []string, setting, otherwise string) string {
+	value := cmp.Or(manifest.ArgumentIn(command, setting), otherwise)
+	if strings.HasSuffix(setting, ".port") {
+		value, _, _ = strings.Cut(value, "-")
+	}
+	return value
 }
 
 // ImageDataPath is path.data in the configuration of CrateDB's image (crate/docker-crate, config/crate.yml).
@@ -297,6 +313,27 @@ func claimSet(claim string, targets map[string]adopt.Target) string {
 	return ""
 }
 
+// classIn is the storage class of claim templates; "" where they say none.
+func classIn(claims json.RawMessage) string {
+	var templates []struct {
+		Spec struct{ StorageClassName string }
+	}
+	if json.Unmarshal(claims, &templates) != nil || len(templates) == 0 {
+		return ""
+	}
+	return templates[0].Spec.StorageClassName
+}
+
+// isOtherwise notes once what a StatefulSet that is not stevedore's yet has otherwise than its definition.
+func isOtherwise(r *adopt.Reading, set, words string) {
+	for i := range r.Sets {
+		s := &r.Sets[i]
+		if s.Name == set && !s.Ours && !slices.Contains(s.Written.Wrong, words) {
+			s.Written.Wrong = append(s.Written.Wrong, words)
+		}
+	}
+}
+
 // writtenClaims reads the claims of the StatefulSets, those of higher ordinals too.
 func (m *Mover) writtenClaims(ctx context.Context, r *adopt.Reading, targets map[string]adopt.Target) error {
 	list, err := m.Client.CoreV1().PersistentVolumeClaims(r.Namespace).List(ctx, metav1.ListOptions{})
@@ -318,6 +355,9 @@ func (m *Mover) writtenClaims(ctx context.Context, r *adopt.Reading, targets map
 			if strings.HasPrefix(key, names.Prefix) {
 				d.Marks++
 			}
+		}
+		if class := classIn(targets[set].Claims); class != "" && c.Spec.StorageClassName != nil && *c.Spec.StorageClassName != class {
+			isOtherwise(r, set, fmt.Sprintf("the storage class of its claims is %s and would be %s", *c.Spec.StorageClassName, class))
 		}
 		live := &unstructured.Unstructured{Object: map[string]any{"kind": d.Kind}}
 		live.SetLabels(c.Labels)

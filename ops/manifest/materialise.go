@@ -410,6 +410,9 @@ func ArgumentOf(set *unstructured.Unstructured, setting string) string {
 	return argument(commandOf(set), setting)
 }
 
+// ArgumentIn is ArgumentOf of a container's command and arguments.
+func ArgumentIn(command []string, setting string) string { return argument(command, setting) }
+
 // MasterEligible reports whether the nodes of a StatefulSet may elect the master: CrateDB's do unless
 // they are told otherwise (node.master).
 func MasterEligible(set *unstructured.Unstructured) bool {
