@@ -70,6 +70,7 @@ func Statements() []Statement {
 		Statement{Name: "execute.createUserLiteral", SQL: createUserLiteral("u0", "pw-u0"), Writes: true},
 		Statement{Name: "execute.alterUserLiteral", SQL: alterUserLiteral("u0", "pw-u1"), Writes: true},
 		Statement{Name: "execute.grantAll", SQL: grantAll("u0"), Writes: true},
+		Statement{Name: "execute.dropUser", SQL: DropUser("u0"), Writes: true},
 		Statement{Name: "execute.setSettings", SQL: `SET GLOBAL PERSISTENT "cluster.max_shards_per_node" = 999`, Writes: true},
 		Statement{Name: "execute.resetSettings", SQL: `RESET GLOBAL "cluster.max_shards_per_node"`, Writes: true},
 	)
