@@ -16,7 +16,7 @@ import (
 
 // toySwaps are tables that take the place of others.
 type toySwaps struct {
-	// exchanged: what was called by the name is kept. ever: it was so once, and all shards have started anew since.
+	// exchanged: what was called by the name is kept. ever: it was so once, and all shards have started again since.
 	exchanged, ever map[string]bool
 	swaps           int
 	// unswappable is what CrateDB says against an exchange; "" for nothing. unanswered exchanges are done, and nobody hears of it.

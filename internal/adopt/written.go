@@ -102,7 +102,7 @@ func (m *Mover) lookWritten(ctx context.Context, r *adopt.Reading) error {
 		}
 		r.Sets = append(r.Sets, *set)
 	}
-	for _, read := range []func(context.Context, *adopt.Reading, map[string]adopt.Target) error{m.writtenPods, m.writtenClaims, m.writtenBudgets, m.besides} {
+	for _, read := range []func(context.Context, *adopt.Reading, map[string]adopt.Target) error{m.writtenPods, m.writtenClaims, m.writtenBudgets, m.added} {
 		if err := read(ctx, r, targets); err != nil {
 			return err
 		}
@@ -397,8 +397,8 @@ func (m *Mover) writtenBudgets(ctx context.Context, r *adopt.Reading, targets ma
 	return nil
 }
 
-// besides reads what stevedore has made of the cluster in addition.
-func (m *Mover) besides(ctx context.Context, r *adopt.Reading, targets map[string]adopt.Target) error {
+// added reads what stevedore has made of the cluster in addition.
+func (m *Mover) added(ctx context.Context, r *adopt.Reading, targets map[string]adopt.Target) error {
 	mine := metav1.ListOptions{LabelSelector: names.ClusterLabel + "=" + r.Cluster}
 	sets, err := m.Client.AppsV1().StatefulSets(r.Namespace).List(ctx, mine)
 	if err != nil {

@@ -71,7 +71,7 @@ func (w *world) uuid(t *table) string {
 	return fmt.Sprintf("index-%03d", t.index)
 }
 
-// swapTables is ALTER CLUSTER SWAP TABLE: all shards of both start anew from their disks.
+// swapTables is ALTER CLUSTER SWAP TABLE: all shards of both start again from their disks.
 func (w *world) swapTables(d *daemon, from, to string) error {
 	a, b := w.tableNamed(from), w.tableNamed(to)
 	if a == nil || b == nil {

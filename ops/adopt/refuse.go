@@ -102,15 +102,7 @@ func begin(r *Reading, wish Wish, say func(string, string, ...any)) {
 		say("being-deleted", "the CrateDB object is being deleted, and its finalizer is all that keeps the cluster: do not take that off")
 	}
 	busy(o, say)
-	if r.Expected == Nobody && !wish.Unattended {
-		say("no-definition", "no daemon has a definition of this cluster, so nobody would look after it: push one (`stevedore import` writes it) with spec.operations.adoption: always, wait until `stevedore status` shows it as refused (object-not-ours), or give --unattended")
-	}
-	for _, objection := range r.Objections {
-		say("definition-refused", "the daemon refuses the definition, and would after the adoption: %s", objection)
-	}
-	if r.Expected == Acting {
-		say("looked-after", "a daemon looks after this cluster already")
-	}
+	expected(r, wish, "push one (`stevedore import` writes it) with spec.operations.adoption: always", say)
 	compared(&r.Compared, say)
 	for i := range r.Sets {
 		whole(&r.Sets[i], say)
@@ -126,6 +118,19 @@ func begin(r *Reading, wish Wish, say func(string, string, ...any)) {
 		}
 	}
 	database(r, wish, say)
+}
+
+// expected refuses while no daemon waits with a definition that it would carry out; push says how one is made.
+func expected(r *Reading, wish Wish, push string, say func(string, string, ...any)) {
+	if r.Expected == Nobody && !wish.Unattended {
+		say("no-definition", "no daemon has a definition of this cluster, so nobody would look after it: %s, wait until `stevedore status` shows it as refused (object-not-ours), or give --unattended", push)
+	}
+	for _, objection := range r.Objections {
+		say("definition-refused", "the daemon refuses the definition, and would after the adoption: %s", objection)
+	}
+	if r.Expected == Acting {
+		say("looked-after", "a daemon looks after this cluster already")
+	}
 }
 
 // compared refuses a definition that what runs can never become: the daemon would refuse it, and

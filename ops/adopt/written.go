@@ -279,7 +279,7 @@ func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 	for _, name := range r.Written.Missing {
 		say("no-such-cluster", "namespace %s has no StatefulSet %s, which spec.operations.adopt of the definition names", r.Namespace, name)
 	}
-	expected(r, wish, say)
+	expected(r, wish, "push one", say)
 	for i := range r.Sets {
 		s := &r.Sets[i]
 		if s.Ours {
@@ -301,19 +301,6 @@ func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 	}
 	intrudes(r, say)
 	writtenDatabase(r, say)
-}
-
-// expected refuses while no daemon waits with a definition that it would carry out.
-func expected(r *Reading, wish Wish, say func(string, string, ...any)) {
-	if r.Expected == Nobody && !wish.Unattended {
-		say("no-definition", "no daemon has a definition of this cluster, so nobody would look after it: push one, wait until `stevedore status` shows it as refused (object-not-ours), or give --unattended")
-	}
-	for _, objection := range r.Objections {
-		say("definition-refused", "the daemon refuses the definition, and would after the adoption: %s", objection)
-	}
-	if r.Expected == Acting {
-		say("looked-after", "a daemon looks after this cluster already")
-	}
 }
 
 func writtenWhole(s *Set, say func(string, string, ...any)) {

@@ -52,7 +52,7 @@ func pairOf(a model.Action) (table, other, schema, otherSchema, name string) {
 }
 
 // indexesOf are the UUIDs of the indexes of tables of a name, by schema, and the schemas of those that came from a snapshot
-// and have not moved nor started anew since.
+// and have not moved nor started again since.
 func indexesOf(ctx context.Context, s Session, name string) (indexes map[string][]string, came map[string]bool, err error) {
 	rows, err := s.Strings(ctx, pathsOfTable, name)
 	if err != nil {
@@ -255,7 +255,7 @@ func lessWhole(ctx context.Context, s Session, a model.Action) (string, error) {
 }
 
 // dropCopy drops a table that was to take another's place and has not. Where the record was lost it may be the one that was
-// there before: all shards of both start anew from their disks as they exchange their names, so one of which a primary came
+// there before: all shards of both start again from their disks as they exchange their names, so one of which a primary came
 // from a snapshot has not done so.
 func dropCopy(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := swapping(ctx, a, t)

@@ -171,7 +171,7 @@ func InTheWay(t *pass.Pass) bool {
 		limit = d.MaxDelay
 	}
 	if b.Fetch.Step == model.FetchSwap && b.Fetch.Sent {
-		limit += stalledFor // all shards of both tables start anew, and whether they have is soon known
+		limit += stalledFor // all shards of both tables start again, and whether they have is soon known
 	}
 	return b.Fetch.Since.IsZero() || t.Elapsed(b.Fetch.Since) <= limit
 }

@@ -31,14 +31,14 @@ type Shard struct {
 	stores []string
 	// restore is where the shard comes from, nil where it began empty.
 	restore *shardRestore
-	// again: it has started anew since, as its table got another name.
+	// again: it has started again since, as its table got another name.
 	again bool
 	// operations are how many rows have been written, changed and deleted, each of which has
 	// taken one sequence number.
 	operations int64
 }
 
-// Restored reports whether the shard's primary comes from a snapshot, and has not started anew from its disk since, with
+// Restored reports whether the shard's primary comes from a snapshot, and has not started again from its disk since, with
 // its table's other name.
 func (s *Shard) Restored() bool { return s.restore != nil && !s.again }
 

@@ -4,7 +4,7 @@ import "time"
 
 // SwapTables is ALTER CLUSTER SWAP TABLE: two tables exchange their names, and what has the
 // name of the first then is dropped where drop says so. Privileges go with the tables. All
-// shards of both start anew from what their nodes have: until then both are red. A shard that
+// shards of both start again from what their nodes have: until then both are red. A shard that
 // was still to be restored is on no node, so that it is red for good (SwapRelationsOperation.java;
 // run on 6.3.7 and 6.4.3).
 func (n *Node) SwapTables(source, target *Table, drop bool) *Error {
