@@ -36,6 +36,8 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2800028422: "a group leaves the definition whose pods lack a disk, and a restart begins again and again",
 		2800028108: "the record of a drill is lost, and the first reading shows only those of its tables that are red",
 		2800025464: "the answer to a drill is lost, and then its tables are refused together",
+		2900001564: "a copy that takes another table's place cannot be fetched, and the node that is asked to drop it is behind",
+		2900006213: "the same, while the record is written as JSON",
 		2200118796: "the answer to a write of a template is lost, and a pod goes for the template before in the same pass",
 		2800032491: "a cluster is paused whose pods lack a disk, and fewer disks are pushed",
 		2800043066: "an exclusion that nothing explains is released while the nodes cannot be read, and others exclude by name",

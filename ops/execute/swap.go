@@ -271,7 +271,13 @@ func dropCopy(ctx context.Context, a model.Action, t Tools) (model.Result, error
 	if err != nil {
 		return model.Result{}, fmt.Errorf("reading information_schema.tables: %w", err)
 	}
-	if !slices.ContainsFunc(tables, func(r []string) bool { return r[0] == otherSchema }) {
+	shown := slices.ContainsFunc(tables, func(r []string) bool { return r[0] == otherSchema })
+	switch {
+	case !shown && a.New && a.Index == "":
+		// It was asked for when there was none of that name, and has never had another one: a node that does not
+		// show it may be behind.
+		return model.Result{Message: "table " + other + " was dropped, where it was there"}, dropAny(ctx, s, other)
+	case !shown:
 		return model.Result{Message: "table " + other + " is not there"}, nil
 	}
 	indexes, came, err := indexesOf(ctx, s, name)

@@ -159,6 +159,8 @@ func TestACopyIsDroppedOnlyBeforeItHasTakenThePlace(t *testing.T) {
 		{"the record was lost, and it may be what was there before", only([]string{"doc", pathOf("copy"), "EXISTING_STORE"}, []string{keptDoc, pathOf("original"), "PEER"}), false, true, false},
 		{"the record was lost, and nobody knows where it came from", only([]string{"doc", pathOf("copy"), "SNAPSHOT"}), false, true, false},
 		{"it is not there", func(r map[string][][][]string) { r["number_of_replicas FROM"] = [][][]string{{{"doc", "1"}}} }, true, false, false},
+		{"it is ours, has never exchanged its name, and the node may be behind", func(r map[string][][][]string) { r["number_of_replicas FROM"] = [][][]string{{{"doc", "1"}}} }, true, true, true},
+		{"the record was lost, and the node may be behind", func(r map[string][][][]string) { r["number_of_replicas FROM"] = [][][]string{{{"doc", "1"}}} }, false, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, a := pair(c.edit), replacing(model.ActionDropCopy)
