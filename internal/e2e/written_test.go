@@ -62,6 +62,12 @@ func handwrite(t *testing.T, ns string) *handwritten {
 	for i, name := range replicaTables {
 		require.NoError(t, crash(fmt.Sprintf("CREATE TABLE doc.%s (id TEXT PRIMARY KEY) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = %d)", name, i)))
 	}
+	s.eventually("the cluster is green", restartPatience, func() bool {
+		pod, err := bed.Admin.CoreV1().Pods(ns).Get(v.ctx, "crate-0", metav1.GetOptions{})
+		require.NoError(t, err)
+		rows, err := s.ask(v.ctx, pod.Status.PodIP, "app", appPassword, "SELECT count(*) FROM sys.health WHERE health <> 'GREEN'")
+		return err == nil && rows[0][0] == "0"
+	})
 	s.pods = s.podsNow()
 	return s
 }
@@ -155,7 +161,11 @@ func TestAStatefulSetThatSomebodyWroteIsAdoptedWithoutARestart(t *testing.T) {
 
 	s.push(with(diskOfHot, "32GiB"))
 	s.eventually("its volumes are larger", restartPatience, func() bool {
-		set := s.set(writtenSet)
+		set, err := bed.Admin.AppsV1().StatefulSets(s.ns).Get(s.ctx, writtenSet, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false // it is being recreated
+		}
+		require.NoError(t, err)
 		return len(set.Spec.VolumeClaimTemplates) == 1 && set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String() == "32Gi" && s.isSettled(cutCluster)
 	})
 	s.stop(daemon)

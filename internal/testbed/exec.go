@@ -20,9 +20,10 @@ func (b *Testbed) Exec(ctx context.Context, namespace, pod string, command ...st
 	if err != nil {
 		return "", fmt.Errorf("exec in pod %s/%s: %w", namespace, pod, err)
 	}
-	var out strings.Builder
-	if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out, Stderr: &out}); err != nil {
-		return out.String(), fmt.Errorf("exec in pod %s/%s: %w: %s", namespace, pod, err, out.String())
+	var out, failed strings.Builder // each has a goroutine of its own
+	if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &out, Stderr: &failed}); err != nil {
+		said := out.String() + failed.String()
+		return said, fmt.Errorf("exec in pod %s/%s: %w: %s", namespace, pod, err, said)
 	}
-	return out.String(), nil
+	return out.String() + failed.String(), nil
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -91,6 +92,7 @@ func (c *container) configuration(home, query string) (string, error) {
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
+		content = bytes.ReplaceAll(content, []byte("address: _local_"), []byte("address: "+c.worker.podAddress().String())) // as in releaseArguments
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name), content, 0o644)
 		}
