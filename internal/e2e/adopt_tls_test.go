@@ -17,6 +17,13 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 )
 
+// The passwords of crate-operator's keystore: its nodes have them among their arguments, where another
+// test looks for those of stevedore's.
+const (
+	operatedStore = "crate-operator's store"
+	operatedKey   = "crate-operator's key"
+)
+
 // A cluster whose nodes take passwords over TLS only moves in as any other: adopt reads it over TLS,
 // and the daemon then verifies the certificate.
 func TestAnAdoptedClusterMayHaveTLS(t *testing.T) {
@@ -30,7 +37,7 @@ func TestAnAdoptedClusterMayHaveTLS(t *testing.T) {
 	require.True(t, roots.AppendCertsFromPEM(text))
 	verified := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, ServerName: service}
 
-	o := operateOver(t, ns, verified, overTLS(t, ns, s.keystore(ca, service)))
+	o := operateOver(t, ns, verified, overTLS(t, ns, s.keystoreWith(ca, service, operatedStore, operatedKey)))
 	o.writeRows()
 	of := func(key string) map[string]any {
 		return map[string]any{"secretKeyRef": map[string]any{"name": "orders-ssl", "key": key}}
@@ -65,7 +72,7 @@ func overTLS(t *testing.T, ns string, keystore []byte) func([]*unstructured.Unst
 	encoded := func(text []byte) string { return base64.StdEncoding.EncodeToString(text) }
 	secret := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "orders-ssl", "namespace": ns},
-		"data": map[string]any{"keystore": encoded(keystore), "keystore-password": encoded([]byte(storePassword)), "keystore-key-password": encoded([]byte(keyPassword))},
+		"data": map[string]any{"keystore": encoded(keystore), "keystore-password": encoded([]byte(operatedStore)), "keystore-key-password": encoded([]byte(operatedKey))},
 	}}
 	return func(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 		out := []*unstructured.Unstructured{secret}
