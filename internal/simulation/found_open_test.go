@@ -51,7 +51,7 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2500003352: "the same, of fifteen",
 		2800003341: "the record of an adopted cluster is lost while its StatefulSet is gone",
 		2800024166: "the same, and its only pod stays on what it was adopted with",
-		2200163655: "a StatefulSet is made again in a write whose answer is lost, its watch stands still, and the cluster is paused",
+		2200163655: "a StatefulSet is recreated in a write whose answer is lost, its watch brings nothing, and the cluster is paused",
 		2800011355: "a table of a restore stays, and a shard of it is waited for for ever",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)

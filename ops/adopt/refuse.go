@@ -147,7 +147,9 @@ func compared(c *Comparison, say func(string, string, ...any)) {
 	}
 }
 
-func whole(s *Set, say func(string, string, ...any)) {
+// atRest refuses a StatefulSet that is going, whose pods are not all ready, or whose last change its
+// controller has not observed.
+func atRest(s *Set, say func(string, string, ...any)) {
 	switch {
 	case s.Deleting:
 		say("being-deleted", "StatefulSet %s is being deleted", s.Name)
@@ -156,7 +158,11 @@ func whole(s *Set, say func(string, string, ...any)) {
 	case !s.Observed:
 		say("not-whole", "the controller of StatefulSet %s has not observed its last change", s.Name)
 	}
-	if s.Strategy != "OnDelete" {
+}
+
+func whole(s *Set, say func(string, string, ...any)) {
+	atRest(s, say)
+	if s.Strategy != OnDelete {
 		say("rolling-update", "StatefulSet %s has the update strategy %s, crate-operator's have OnDelete: its pods would be restarted by their controller", s.Name, s.Strategy)
 	}
 	if s.Routing != "" {

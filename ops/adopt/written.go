@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"stevedore.dev/stevedore/internal/names"
 )
 
 // Verbs for a StatefulSet that somebody wrote.
@@ -142,7 +144,7 @@ func holding(r *Reading) (out []Step) {
 // introducing makes the user that the daemon works as.
 func introducing(r *Reading) (out []Step) {
 	if !r.Written.Secret {
-		out = append(out, Step{Verb: MakeSecret, Object: "Secret " + secretOf(r), Words: "make it with a random password, for the database user system"})
+		out = append(out, Step{Verb: MakeSecret, Object: "Secret " + names.SystemSecret(r.Cluster), Words: "make it with a random password, for the database user system"})
 	}
 	if !r.Written.Login {
 		out = append(out, Step{Verb: MakeUser, Object: "CrateDB", Words: "make the user system with that password and all privileges, as the superuser crate, whom CrateDB trusts within a pod"})
@@ -198,7 +200,7 @@ func writtenBack(r *Reading) []Step {
 		out = append(out, Step{Verb: DropUser, Object: "CrateDB", Words: "drop the user system, who was made here"})
 	}
 	if w := r.Saved.Written; w != nil && w.Secret && r.Written.Secret {
-		out = append(out, Step{Verb: DropSecret, Object: "Secret " + secretOf(r), Name: secretOf(r), Words: "delete it, it was made here"})
+		out = append(out, Step{Verb: DropSecret, Object: "Secret " + names.SystemSecret(r.Cluster), Name: names.SystemSecret(r.Cluster), Words: "delete it, it was made here"})
 	}
 	out = append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
 	freeing, words := freeing(r)
@@ -304,14 +306,7 @@ func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 }
 
 func writtenWhole(s *Set, say func(string, string, ...any)) {
-	switch {
-	case s.Deleting:
-		say("being-deleted", "StatefulSet %s is being deleted", s.Name)
-	case s.Ready != s.Replicas || s.Current != s.Replicas:
-		say("not-whole", "StatefulSet %s has %d ready pods of %d", s.Name, s.Ready, s.Replicas)
-	case !s.Observed:
-		say("not-whole", "the controller of StatefulSet %s has not observed its last change", s.Name)
-	}
+	atRest(s, say)
 	if len(s.Written.Wrong) > 0 {
 		say("differs-for-ever", "StatefulSet %s runs otherwise than its definition says, and not by anything that could change: %s; write what is live", s.Name, strings.Join(s.Written.Wrong, "; "))
 	}
@@ -327,15 +322,13 @@ func writtenWhole(s *Set, say func(string, string, ...any)) {
 func intrudes(r *Reading, say func(string, string, ...any)) {
 	made := r.saved().Written != nil && r.saved().Written.User
 	if r.Written.User && !r.Written.Login && !made {
-		say("system-user-taken", "CrateDB has a user system, and %s: stevedore works as that user; put its password into the Secret %s, key password, or drop the user", secretWords(r), secretOf(r))
+		say("system-user-taken", "CrateDB has a user system, and %s: stevedore works as that user; put its password into the Secret %s, key password, or drop the user", secretWords(r), names.SystemSecret(r.Cluster))
 	}
 }
 
-func secretOf(r *Reading) string { return "user-system-" + r.Cluster }
-
 func secretWords(r *Reading) string {
 	if r.Written.Secret {
-		return "it does not log in with the Secret " + secretOf(r)
+		return "it does not log in with the Secret " + names.SystemSecret(r.Cluster)
 	}
 	return "nothing says its password"
 }
