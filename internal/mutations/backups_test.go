@@ -19,6 +19,8 @@ var backups = []mutation{
 	{"success is said after the repository is there", "Verify", "backup.Unsettled(&t.View) || ", "", "ops", "TestAnotherRepositoryWaitsForTheSnapshotAndVerifiedForThat"},
 	{"a repository that is gone is created again", "beginSnapshot", "if len(found) == 0 {", "if false && len(found) == 0 {", "ops/execute", "TestNoSnapshotIsAskedOfARepositoryThatSomebodyHasDropped"},
 	{"only what is ours is in the folder", "setRepository", "!ours {", "false && !ours {", "ops/execute", "TestARepositoryIsCreatedOrVerifiedAndLookedInto"},
+	{"a sys.jobs without its own query says nothing", "jobs", "if err == nil && !JobsShown(rows, query) {", "if false {", "ops/execute", "TestNothingIsAskedForBehindWhatCrateDBDoesNotShow"},
+	{"an unanswered listing may still run where sys.jobs says nothing", "outstanding", "case before == notSaid && l.unanswered:", "case false:", "ops/cratedb", "TestWhereCrateDBDoesNotSayWhatRunsNoListingFollowsOneThatHadNoAnswer"},
 	{"a statement that hangs gets no other behind it", "unanswered", "if strings.HasPrefix(r[0], verb", "if false && strings.HasPrefix(r[0], verb", "ops/execute", "TestNothingIsSentToARepositoryThatDoesNotAnswer"},
 	{"the newest is there when one is dropped", "removeSnapshot", "case !newest:", "case false:", "ops/execute", "TestASnapshotIsDroppedOnlyBehindThoseThatAreKept"},
 	{"and as many as are kept", "removeSnapshot", "case counts && others < a.Value:", "case false && counts:", "ops/execute", "TestASnapshotIsDroppedOnlyBehindThoseThatAreKept"},

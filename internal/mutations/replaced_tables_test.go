@@ -9,7 +9,7 @@ var replacedTables = []mutation{
 	{"what has taken the place is not dropped", "dropCopy", "ours = slices.Contains(indexes[otherSchema], a.Index)", "ours = indexes != nil", "ops/execute", "TestACopyIsDroppedOnlyBeforeItHasTakenThePlace"},
 	{"what is kept goes only while the other is whole", "dropKept", `return r[0] == schema && r[1] == "0"`, "return r[0] == schema", "ops/execute", "TestWhatIsKeptIsDroppedOnlyWhileTheOtherIsWhole"},
 	{"privileges stay with the name", "prepareSwap", `refused, err := alike(ctx, s, a); err != nil || refused != ""`, `refused, err := "", error(nil); refused != ""`, "ops/execute", "TestWhatTakesAnotherTablesPlaceHasWhatThatHas"},
-	{"one exchange at a time", "swapping", "if err == nil && len(rows) > 0 {", "if err == nil && len(rows) < 0 {", "ops/execute", "TestNoExchangeIsAskedForBehindAnother"},
+	{"one exchange at a time", "swapping", "if err == nil && slices.ContainsFunc(rows", "if false && err == nil && slices.ContainsFunc(rows", "ops/execute", "TestNoExchangeIsAskedForBehindAnother"},
 	{"what is kept of before is not lost", "irreplaceable", "case slices.Contains(d.Tables, f.Target(table)):", "case false:", "ops", "TestAReplacementThatFailsChangesNothing"},
 	{"a copy has all that was recorded", "come", "case f.Verb == model.FetchReplace && f.Failed != \"\":", "case false:", "ops", "TestAReplacementThatFailsChangesNothing"},
 	{"no name is exchanged while something else goes on", "swap", "a.New = busy(t) != \"\"", "a.New = false", "ops", "TestAReplacementWaitsForWhatElseGoesOn"},

@@ -224,7 +224,7 @@ func (w *world) backupStrings(query string, arguments []any) (rows [][]string, d
 		for _, h := range w.held {
 			rows = append(rows, []string{h.text})
 		}
-		return rows, true
+		return append(rows, []string{query}), true // its own one
 	}
 	return nil, false
 }

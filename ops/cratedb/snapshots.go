@@ -51,8 +51,44 @@ type Listings struct {
 	mu      sync.Mutex
 	running *snapshotListing
 	last    *snapshotListing
-	// failed counts the listings that have failed since one has not.
-	failed int
+	// failed counts the listings that have failed since one has not. unanswered: CrateDB has answered the last one
+	// in no way, so it may still work on it.
+	failed     int
+	unanswered bool
+}
+
+// earlier is what sys.jobs says of a listing that CrateDB works on for a client that is gone.
+type earlier uint8
+
+const (
+	noListing earlier = iota
+	// oneListing: CrateDB still works on it.
+	oneListing
+	// notSaid: sys.jobs has no row at all (execute.ErrJobsHidden).
+	notSaid
+)
+
+func earlierListing(jobs [][]string) earlier {
+	switch {
+	case slices.ContainsFunc(jobs, func(r []string) bool { return r[0] == snapshotsQuery }):
+		return oneListing
+	case !execute.JobsShown(jobs, snapshotJobsQuery):
+		return notSaid
+	}
+	return noListing
+}
+
+// outstanding is an error where no listing may begin, because CrateDB works on an earlier one, or may do so. Where
+// sys.jobs says nothing one listing of this process may begin: only once that has had no answer nobody knows
+// whether it has ended.
+func (l *Listings) outstanding(before earlier) error {
+	switch {
+	case before == oneListing:
+		return fmt.Errorf("%w, and its client is gone", errListing)
+	case before == notSaid && l.unanswered:
+		return fmt.Errorf("%w before its client was gone, and whether it has since is not known: %w", errListing, execute.ErrJobsHidden)
+	}
+	return nil
 }
 
 // snapshotListing is one statement over sys.snapshots, in a session of its own.
@@ -82,9 +118,7 @@ func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db
 	if !ok {
 		return
 	}
-	ours := false
 	for _, r := range jobs {
-		ours = ours || r[0] == snapshotsQuery
 		if strings.HasPrefix(strings.ToLower(strings.TrimSpace(r[0])), "create snapshot") {
 			// Somebody waits for it: no listing has to say so.
 			db.SnapshotsKnown = true
@@ -98,7 +132,7 @@ func (c Client) readSnapshots(ctx context.Context, p *asked, password string, db
 	if listings == nil {
 		listings = &Listings{}
 	}
-	rows, began, err := listings.ask(ctx, ours, func(ctx context.Context) ([]model.ListedSnapshot, error) { return c.list(ctx, p.session.pod, password) })
+	rows, began, err := listings.ask(ctx, earlierListing(jobs), func(ctx context.Context) ([]model.ListedSnapshot, error) { return c.list(ctx, p.session.pod, password) })
 	if err == nil {
 		db.SnapshotsKnown, db.Snapshots, db.Listing, db.Listed = true, 0, rows, began
 		for _, s := range rows {
@@ -168,9 +202,10 @@ func arrayOf(text string) []string {
 
 // ask returns what a listing says that is not too old. Outstanding: one of ours runs in the
 // cluster, of this process or of an earlier one.
-func (l *Listings) ask(ctx context.Context, outstanding bool, list func(context.Context) ([]model.ListedSnapshot, error)) (rows []model.ListedSnapshot, began time.Time, err error) {
+func (l *Listings) ask(ctx context.Context, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) (rows []model.ListedSnapshot, began time.Time, err error) {
 	l.mu.Lock()
-	if l.running == nil && !outstanding && l.due(time.Now()) {
+	outstanding := l.outstanding(before)
+	if l.running == nil && outstanding == nil && l.due(time.Now()) {
 		l.running = &snapshotListing{began: time.Now(), done: make(chan struct{})}
 		go l.run(l.running, list)
 	}
@@ -192,8 +227,8 @@ func (l *Listings) ask(ctx context.Context, outstanding bool, list func(context.
 		return last.rows, last.began, nil
 	case l.running != nil:
 		return nil, time.Time{}, fmt.Errorf("%w since %s", errListing, l.running.began.UTC().Format("15:04:05 UTC"))
-	case outstanding:
-		return nil, time.Time{}, fmt.Errorf("%w, and its client is gone", errListing)
+	case outstanding != nil:
+		return nil, time.Time{}, outstanding
 	case last != nil && last.err != nil:
 		return nil, time.Time{}, last.err
 	case last != nil:
@@ -218,25 +253,24 @@ func (c Client) List(ctx context.Context, pod, password string) ([]model.ListedS
 	if err != nil {
 		return nil, fmt.Errorf("reading sys.jobs: %w", err)
 	}
-	ours := slices.ContainsFunc(jobs, func(r []string) bool { return r[0] == snapshotsQuery })
 	listings := c.Listings
 	if listings == nil {
 		listings = &Listings{}
 	}
-	return listings.anew(ctx, ours, func(ctx context.Context) ([]model.ListedSnapshot, error) { return c.list(ctx, pod, password) })
+	return listings.anew(ctx, earlierListing(jobs), func(ctx context.Context) ([]model.ListedSnapshot, error) { return c.list(ctx, pod, password) })
 }
 
-// anew returns what a listing says that begins now. Outstanding: see ask.
-func (l *Listings) anew(ctx context.Context, outstanding bool, list func(context.Context) ([]model.ListedSnapshot, error)) ([]model.ListedSnapshot, error) {
+// anew returns what a listing says that begins now. Before: see ask.
+func (l *Listings) anew(ctx context.Context, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) ([]model.ListedSnapshot, error) {
 	for {
 		l.mu.Lock()
-		earlier := l.running
+		underWay, outstanding := l.running, l.outstanding(before)
 		switch {
-		case earlier != nil:
-			outstanding = false // that is the one
-		case outstanding:
+		case underWay != nil:
+			before = noListing // that is the one
+		case outstanding != nil:
 			l.mu.Unlock()
-			return nil, fmt.Errorf("%w, and its client is gone", errListing)
+			return nil, outstanding
 		default:
 			l.running = &snapshotListing{began: time.Now(), done: make(chan struct{})}
 			go l.run(l.running, list)
@@ -248,7 +282,7 @@ func (l *Listings) anew(ctx context.Context, outstanding bool, list func(context
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w since %s", errListing, running.began.UTC().Format("15:04:05 UTC"))
 		}
-		if earlier == nil {
+		if underWay == nil {
 			return running.rows, running.err
 		}
 	}
@@ -278,6 +312,7 @@ func (l *Listings) run(now *snapshotListing, list func(context.Context) ([]model
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now.ended = time.Now()
+	l.unanswered = now.err != nil && !errors.Is(now.err, execute.ErrRejected)
 	if now.err != nil {
 		l.failed++
 	} else {

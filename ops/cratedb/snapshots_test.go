@@ -3,6 +3,7 @@ package cratedb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 
 	cratemodel "stevedore.dev/stevedore/internal/cratesim/model"
 	"stevedore.dev/stevedore/internal/testcluster"
+	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -131,19 +133,19 @@ func TestAListingIsBegunOnceAndItsAnswerHoldsForAWhile(t *testing.T) {
 	short, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 3 {
-		_, _, err := l.ask(short, false, slow)
+		_, _, err := l.ask(short, noListing, slow)
 		require.ErrorIs(t, err, errListing)
 	}
 	begunOnce := l.running
 	close(release)
 	<-begunOnce.done
 	assert.Equal(t, 1, begun)
-	rows, _, err := l.ask(t.Context(), true, slow)
+	rows, _, err := l.ask(t.Context(), oneListing, slow)
 	require.NoError(t, err)
 	assert.Equal(t, two, rows, "a listing that has ended is the answer")
 
 	l.last.began = l.last.began.Add(-listingValid)
-	_, _, err = l.ask(short, true, slow)
+	_, _, err = l.ask(short, oneListing, slow)
 	require.ErrorIs(t, err, errListing, "what it said is too old, and one of an earlier process runs")
 
 	now := l.last.ended
@@ -154,4 +156,58 @@ func TestAListingIsBegunOnceAndItsAnswerHoldsForAWhile(t *testing.T) {
 	assert.True(t, l.due(now.Add(21*time.Second)))
 	l.failed = 40
 	assert.True(t, l.due(now.Add(lastPause)), "and no longer than the longest")
+}
+
+// With stats.enabled = false sys.jobs says nothing of a listing whose client is gone: each further one could hold a
+// thread of the master for good.
+func TestWhereCrateDBDoesNotSayWhatRunsNoListingFollowsOneThatHadNoAnswer(t *testing.T) {
+	begun := 0
+	ends := func(with error) func(context.Context) ([]model.ListedSnapshot, error) {
+		return func(context.Context) ([]model.ListedSnapshot, error) { begun++; return nil, with }
+	}
+	rejected := fmt.Errorf("%w: repository nightly is missing", execute.ErrRejected)
+	for name, c := range map[string]struct {
+		before earlier
+		first  error
+		again  bool
+	}{
+		"it had no answer":                            {notSaid, context.DeadlineExceeded, false},
+		"it had no answer, and sys.jobs is kept":      {noListing, context.DeadlineExceeded, true},
+		"CrateDB has rejected it":                     {notSaid, rejected, true},
+		"it was answered":                             {notSaid, nil, true},
+		"it had no answer, and CrateDB still runs it": {oneListing, context.DeadlineExceeded, false},
+	} {
+		for _, ask := range []struct {
+			name string
+			run  func(l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error
+		}{
+			{"in a reading", func(l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error {
+				_, _, err := l.ask(t.Context(), before, list)
+				return err
+			}},
+			{"before a write", func(l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error {
+				_, err := l.anew(t.Context(), before, list)
+				return err
+			}},
+		} {
+			t.Run(name+", "+ask.name, func(t *testing.T) {
+				l := &Listings{}
+				begun = 0
+				_ = ask.run(l, noListing, ends(c.first))
+				require.Equal(t, 1, begun, "the first one may begin")
+				l.last.began, l.last.ended = l.last.began.Add(-time.Hour), l.last.ended.Add(-time.Hour)
+				err := ask.run(l, c.before, ends(nil))
+				if c.again {
+					assert.Equal(t, 2, begun)
+					return
+				}
+				assert.Equal(t, 1, begun)
+				require.ErrorIs(t, err, errListing)
+				if c.before == notSaid {
+					require.ErrorIs(t, err, execute.ErrJobsHidden)
+					assert.Contains(t, err.Error(), `SET GLOBAL PERSISTENT "stats.enabled" = TRUE`)
+				}
+			})
+		}
+	}
 }

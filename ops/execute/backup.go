@@ -41,9 +41,9 @@ func assignments(plain, secret []model.Setting) (list string, arguments []any) {
 // unanswered is an error where CrateDB still works on an earlier statement on the repository: another one
 // would only wait behind it.
 func unanswered(ctx context.Context, s Session, repository string, verbs ...string) error {
-	rows, err := s.Strings(ctx, repositoryJobs)
+	rows, err := jobs(ctx, s, repositoryJobs)
 	if err != nil {
-		return fmt.Errorf("reading sys.jobs: %w", err)
+		return err
 	}
 	for _, r := range rows {
 		for _, verb := range verbs {

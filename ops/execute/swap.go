@@ -21,8 +21,8 @@ const (
 	replicasOfTable = `SELECT table_schema, number_of_replicas FROM information_schema.tables WHERE table_name = $1`
 	// tablePrivileges are granted and denied on either. Privileges go with a table to its new name (PrivilegesModifier.swapPrivileges).
 	tablePrivileges = `SELECT grantee, type, state, ident FROM sys.privileges WHERE class = 'TABLE' AND (ident = $1 OR ident = $2)`
-	// swapJobs are exchanges that CrateDB still works on: another one behind it would undo it.
-	swapJobs = `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE 'alter cluster swap%'`
+	// swapJobs are exchanges that CrateDB still works on, and this query: another exchange behind one would undo it.
+	swapJobs = `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%alter cluster swap%'`
 )
 
 func swapStatement(from, to string) string {
@@ -74,8 +74,10 @@ func swapping(ctx context.Context, a model.Action, t Tools) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.Strings(ctx, swapJobs)
-	if err == nil && len(rows) > 0 {
+	rows, err := jobs(ctx, s, swapJobs)
+	if err == nil && slices.ContainsFunc(rows, func(r []string) bool {
+		return strings.HasPrefix(strings.ToLower(strings.TrimSpace(r[0])), "alter cluster swap")
+	}) {
 		err = errors.New("CrateDB still works on an earlier ALTER CLUSTER SWAP TABLE")
 	}
 	if err != nil {

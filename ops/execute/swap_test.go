@@ -30,13 +30,13 @@ func pathOf(index string) string { return "/data/nodes/0/indices/" + index + "/0
 func pair(edit func(replies map[string][][][]string)) *script {
 	s := newScript("system/real")
 	s.replies = map[string][][][]string{
-		"path, recovery":                          {{{"doc", pathOf("original"), "EMPTY_STORE"}, {keptDoc, pathOf("copy"), "SNAPSHOT"}}, {{"doc", pathOf("copy"), "EXISTING_STORE"}, {keptDoc, pathOf("original"), "EXISTING_STORE"}}},
-		"sum(missing_shards)":                     {{{"doc", "0", "0"}, {keptDoc, "0", "0"}}},
-		"number_of_replicas FROM":                 {{{"doc", "1"}, {keptDoc, "1"}}},
-		"class = 'TABLE'":                         {nil},
-		"FROM sys.jobs WHERE lower(stmt) LIKE 'a": {nil},
-		"FROM sys.jobs WHERE lower(stmt) LIKE '%": {nil},
-		"SELECT count(*)":                         {{{"3"}}},
+		"path, recovery":              {{{"doc", pathOf("original"), "EMPTY_STORE"}, {keptDoc, pathOf("copy"), "SNAPSHOT"}}, {{"doc", pathOf("copy"), "EXISTING_STORE"}, {keptDoc, pathOf("original"), "EXISTING_STORE"}}},
+		"sum(missing_shards)":         {{{"doc", "0", "0"}, {keptDoc, "0", "0"}}},
+		"number_of_replicas FROM":     {{{"doc", "1"}, {keptDoc, "1"}}},
+		"class = 'TABLE'":             {nil},
+		"LIKE '%alter cluster swap%'": {nil},
+		"LIKE '%snapshot%'":           {nil},
+		"SELECT count(*)":             {{{"3"}}},
 	}
 	if edit != nil {
 		edit(s.replies)
@@ -212,11 +212,27 @@ func TestWhatIsKeptIsDroppedOnlyWhileTheOtherIsWhole(t *testing.T) {
 func TestNoExchangeIsAskedForBehindAnother(t *testing.T) {
 	for _, kind := range []model.ActionKind{model.ActionPrepareSwap, model.ActionSwapTables, model.ActionDropCopy, model.ActionDropKept} {
 		s := pair(func(r map[string][][][]string) {
-			r["FROM sys.jobs WHERE lower(stmt) LIKE 'a"] = [][][]string{{{"ALTER CLUSTER SWAP TABLE x.a TO doc.a"}}}
+			r["LIKE '%alter cluster swap%'"] = [][][]string{{{"ALTER CLUSTER SWAP TABLE x.a TO doc.a"}}}
 		})
 		_, err := execute.Run(t.Context(), replacing(kind), backupTools(s, &listing{}))
 		require.ErrorContains(t, err, "still works on an earlier ALTER CLUSTER SWAP TABLE", kind)
 		assert.Empty(t, s.sentAs("ALTER"))
 		assert.Empty(t, s.sentAs("DROP"))
+	}
+}
+
+// With stats.enabled = false sys.jobs is empty whatever CrateDB works on.
+func TestNothingIsAskedForBehindWhatCrateDBDoesNotShow(t *testing.T) {
+	for _, a := range []model.Action{
+		replacing(model.ActionPrepareSwap), replacing(model.ActionSwapTables), replacing(model.ActionDropCopy), replacing(model.ActionDropKept),
+		everything(restoring(model.ActionRestoreTables, "doc.a,doc.b")), onTrial(model.ActionDropFetched, "doc.a"),
+	} {
+		s := pair(nil)
+		s.hidesJobs = true
+		_, err := execute.Run(t.Context(), a, backupTools(s, &listing{}))
+		require.ErrorIs(t, err, execute.ErrJobsHidden, a.Kind)
+		for _, begin := range []string{"ALTER", "DROP", "RESTORE"} {
+			assert.Empty(t, s.sentAs(begin), a.Kind)
+		}
 	}
 }

@@ -35,6 +35,10 @@ func sysJobs(*Session) *virtualTable {
 	return &virtualTable{columns: cat(txt("id", "username"), one(obj("node", txt("id", "name")...)), txt("stmt"), defs(Timestamp, "started")),
 		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
 			e := s.Engine
+			// Nothing is kept of what runs then, not even of this statement (JobsLogs.logExecutionStart).
+			if s.Node.EffectiveSetting("stats.enabled") == "false" {
+				return nil, nil
+			}
 			e.running = slices.DeleteFunc(e.running, func(r running) bool { return r.ended() || !r.node.Alive() })
 			own := running{job: job{id: jobID(e.jobN + 1), user: s.User.Name, stmt: s.stmt, node: s.Node, cluster: s.Node.Cluster(), started: e.Model.Now()}}
 			var out [][]any
