@@ -27,6 +27,7 @@ func main() {
 	flag.IntVar(&o.schedules, "n", 20_000, "how many schedules each may take to be noticed")
 	flag.Uint64Var(&o.first, "seed", 1_100_000_000, "the first seed; before it no volumes grow")
 	flag.StringVar(&o.only, "only", "", "only those whose kind, name and place this matches")
+	flag.StringVar(&o.tests, "tests", "", "where no schedule notices, ask only the tests whose names this matches")
 	flag.IntVar(&o.cores, "cores", 2, "how many are tried at once")
 	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "how long each may take")
 	flag.BoolVar(&o.list, "list", false, "say which there are, and try none")
@@ -43,6 +44,7 @@ type options struct {
 	schedules, cores       int
 	first                  uint64
 	only, scratch, results string
+	tests                  string
 	limit                  time.Duration
 	list                   bool
 }
@@ -90,7 +92,7 @@ func run(o options) error {
 	if err != nil {
 		return fmt.Errorf("building the simulation with its mutations: %w\n%s", err, output)
 	}
-	tests, err := e.suites(o.scratch)
+	tests, err := e.suites(o.scratch, o.tests)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,8 @@ func TestEachGuardIsTakenOutOfOneBuildAndTheSimulationNotices(t *testing.T) {
 
 	var table bytes.Buffer
 	o := options{schedules: 6, cores: 2, first: 1, limit: time.Minute}
-	tests, err := e.suites(t.TempDir())
+	// All tests take minutes on a busy machine, and their own packages run them anyway.
+	tests, err := e.suites(t.TempDir(), "TestABootstrapAndARestartSayWhatTheyWaitFor")
 	require.NoError(t, err)
 	require.NoError(t, o.each(binary, tests, []site{secret, licence}, met, &table))
 	assert.Contains(t, table.String(), secret.row()+" 6 | 1 | E: the bootstrap does not end |  |")

@@ -17,18 +17,18 @@ import (
 // not show that a decision needs it.
 var tested = []string{"ops/execute", "ops"}
 
-// suite is the tests of one package, with all mutations in them.
-type suite struct{ dir, binary string }
+// suite is the tests of one package whose names match, with all mutations in them.
+type suite struct{ dir, binary, match string }
 
 // suites builds them, and sees that they pass with every guard in its place.
-func (e *enumeration) suites(scratch string) ([]suite, error) {
+func (e *enumeration) suites(scratch, match string) ([]suite, error) {
 	list, err := e.overlay(scratch)
 	if err != nil {
 		return nil, err
 	}
 	var all []suite
 	for _, path := range tested {
-		s := suite{filepath.Join(e.root, path), filepath.Join(scratch, filepath.Base(path)+".test")}
+		s := suite{filepath.Join(e.root, path), filepath.Join(scratch, filepath.Base(path)+".test"), match}
 		command := exec.Command("go", "test", "-c", "-overlay", list, "-o", s.binary, "./"+path)
 		command.Dir = e.root
 		if output, err := command.CombinedOutput(); err != nil {
@@ -54,7 +54,7 @@ var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\w+)`)
 func (s suite) without(number int, limit time.Duration) (test string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	command := exec.CommandContext(ctx, s.binary, "-test.failfast", "-test.timeout", limit.String())
+	command := exec.CommandContext(ctx, s.binary, "-test.failfast", "-test.run", s.match, "-test.timeout", limit.String())
 	command.Dir = s.dir
 	command.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(number))
 	output, err := command.CombinedOutput()
