@@ -74,6 +74,7 @@ var baseline = []string{
 	`UPDATE sys.node_checks SET acknowledged = FALSE`,
 	`RESET GLOBAL "cluster.routing"`,
 	`RESET GLOBAL "cluster.max_shards_per_node"`,
+	`RESET GLOBAL "stats.enabled"`,
 	`SET GLOBAL PERSISTENT "cluster.routing.rebalance.enable" = 'none'`,
 }
 
