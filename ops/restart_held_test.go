@@ -108,6 +108,22 @@ func TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn(t *testing.T) {
 	require.NotNil(t, decide(d.Record, 1).Record.Operation, "what has begun is not given up")
 }
 
+// nextPod is a restart whose next pod goes down if nothing holds it back.
+func nextPod(t *testing.T) *situation {
+	t.Helper()
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.until(func() bool {
+		return w.record.Operation != nil && w.record.Operation.Step == model.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
+	})
+	w.record.Operation.Restart.MasterStable = false
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.d.Changes = nil
+	s.o.Stable.Master = s.o.At.Add(-time.Hour)
+	return s
+}
+
 func TestEachGateHoldsAPodBack(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -270,16 +286,7 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, restartable(wantedCluster(3)))
-			w.run(60)
-			byTemplate(w)
-			w.until(func() bool {
-				return w.record.Operation != nil && w.record.Operation.Step == model.StepNext && w.applied.Revision == "rev-t2" && w.live[hot] == "t2"
-			})
-			w.record.Operation.Restart.MasterStable = false
-			s := &situation{d: w.desired, o: w.observe(), r: w.record}
-			s.d.Changes = nil
-			s.o.Stable.Master = s.o.At.Add(-time.Hour)
+			s := nextPod(t)
 			c.change(s)
 			d := s.decide()
 			assert.Nil(t, d.Disruptive)

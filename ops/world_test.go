@@ -188,7 +188,7 @@ func (w *world) observe() (o model.Observed) {
 		db.Contact, db.SystemLogin, db.Recovered, db.ClusterID, db.MasterNode = model.Yes, model.LoginOK, model.Yes, w.clusterID, "n"
 		db.UsersKnown, db.ChecksKnown, db.NodesKnown, db.DeniedKnown = true, true, true, true
 		db.Health = model.Health{Colour: model.Green}
-		db.TablesKnown, db.SnapshotsKnown, db.Allocation = true, true, w.allocation()
+		db.TablesKnown, db.SnapshotsKnown, db.Allocation, db.Answers = true, true, w.allocation(), model.NothingFound()
 		for name := range w.users {
 			db.Users = append(db.Users, name)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -22,9 +23,11 @@ type ObservationData struct {
 	Left      int                `json:"left,omitempty"`
 	LeftBytes int64              `json:"leftBytes,omitempty"`
 	// Unreplicated are tables with a number_of_replicas of 0, at most 20.
-	Unreplicated []string                 `json:"unreplicated,omitempty"`
-	Snapshots    int                      `json:"snapshots,omitempty"`
-	Allocation   model.AllocationSettings `json:"allocation"`
+	Unreplicated []string `json:"unreplicated,omitempty"`
+	Snapshots    int      `json:"snapshots,omitempty"`
+	// Answers are those that are known, by the name of the rule that asks.
+	Answers    map[string]gates.Answer  `json:"answers,omitempty"`
+	Allocation model.AllocationSettings `json:"allocation"`
 	// Enable is cluster.routing.allocation.enable.
 	Enable string `json:"enable,omitempty"`
 }
@@ -104,7 +107,12 @@ func (w *worker) noteData(detailed bool) {
 }
 
 func dataOf(db *model.Database) *ObservationData {
-	out := &ObservationData{Unreplicated: db.Unreplicated, Snapshots: db.Snapshots, Allocation: db.Settings, Enable: db.Allocation}
+	out := &ObservationData{Answers: map[string]gates.Answer{}, Unreplicated: db.Unreplicated, Snapshots: db.Snapshots, Allocation: db.Settings, Enable: db.Allocation}
+	for i, rule := range gates.Questions {
+		if i < len(db.Answers) && db.Answers[i].Known {
+			out.Answers[rule.Name] = db.Answers[i]
+		}
+	}
 	byName := map[string]*ObservationTable{}
 	out.Tables = make([]ObservationTable, 0, len(db.Tables))
 	for i := range db.Tables {
@@ -232,6 +240,9 @@ func (o *Observation) Database() model.Database {
 		return db
 	}
 	db.TablesKnown, db.AllocationKnown, db.SnapshotsKnown, db.UnreplicatedKnown = true, true, true, true
+	for _, rule := range gates.Questions {
+		db.Answers = append(db.Answers, d.Answers[rule.Name])
+	}
 	db.Settings, db.Unreplicated, db.Snapshots, db.Allocation = d.Allocation, d.Unreplicated, d.Snapshots, d.Enable
 	for _, t := range d.Tables {
 		db.Tables = append(db.Tables, model.Table{

@@ -1,5 +1,7 @@
 package mutations
 
+import "stevedore.dev/stevedore/ops/gates"
+
 // silenced is a rule whose function never holds anything any more.
 func silenced(rule, in, below, test string) mutation {
 	return mutation{rule, in, "(Reason, bool) {\n", "(Reason, bool) {\n	if true {\n		return Reason{}, false\n	}\n", below, test}
@@ -16,7 +18,7 @@ const aShrink = "TestAShrinkSaysWhatItWaitsFor"
 
 // rules has each rule of gates.All: silenced in itself where it decides, or in
 // the decision where it only gives the words.
-var rules = []mutation{
+var rules = append(asking(), []mutation{
 	{"paused", "paused", "if !view.Paused(&t.View) {", "if true {", "ops", "TestWhoMayTouchACluster"},
 	{"released", "lifecycle.Released", `if !view.Released(&t.View) {`, "if true {", "ops", "TestWhoMayTouchACluster"},
 	{"replace-pod-waits", "ReplaceNamed", "if why != \"\" {", "if false {", "ops", "TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember"},
@@ -178,6 +180,14 @@ var rules = []mutation{
 	silenced("tls-change-not-supported", "TLS", "ops", notSupported),
 	{"user-removal-not-supported", "users", "t.Refuse(gates.UserRemoval(r.Name))", "", "ops", "TestUsersAfterBootstrap"},
 	silenced("disrupted-clusters", "DisruptedClusters", "ops", "TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn"),
+}...)
+
+// asking are the rules that say themselves what they ask CrateDB: one function holds for all of them.
+func asking() (all []mutation) {
+	for _, r := range gates.Questions {
+		all = append(all, mutation{r.Name, "Rule.Holds", "(Reason, bool) {\n", "(Reason, bool) {\n	if r.Name == \"" + r.Name + "\" {\n		return Reason{}, false\n	}\n", "ops", "TestWhatARuleAsksForHoldsAPodBack"})
+	}
+	return all
 }
 
 // unnoticeds are rules that no decision takes, with the reason.

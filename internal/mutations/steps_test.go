@@ -3,6 +3,7 @@ package mutations
 // steps are what executors look at right before they write, what is given back,
 // and the order in which things are recorded and done.
 var steps = []mutation{
+	{"what a rule asks for is looked for once more", "nothingFound", "if reason, holds := rule.Holds(rule.Asks.Answer(rows), \"\"); holds {", "if reason, holds := rule.Holds(rule.Asks.Answer(rows), \"\"); holds && false {", "ops/execute", "TestNoPodGoesWhereAQuestionFindsSomethingByNow"},
 	{"the allocation is read again before a pod goes", "askOnceMore", "	if value != a.Allocation {\n		return fmt.Errorf(\"cluster.", "	if false {\n		return fmt.Errorf(\"cluster.", "ops", "TestAPodIsAskedOnceMoreBeforeItGoes"},
 	{"the nodes are looked for again before a pod goes", "askOnceMore", "return allThere(nodes, 0, a.Members, a.NodeNames)", "return allThere(nodes, 0, \"\", \"\")", "ops", "TestAPodIsAskedOnceMoreBeforeItGoes"},
 	{"a node that is listed has to answer before a pod goes", "allThere", "case silent(nodes[i]) && !slices.Contains(entries(restarted), name):", "case silent(nodes[i]) && len(restarted) < 0:", "ops", "TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite"},

@@ -25,6 +25,7 @@ type crate struct {
 	enable, excludeID, excludeName, jobsLog clusterSetting
 	users                                   []user
 	snapshotUntil                           millis
+	present                                 []presence // of each of gates.Questions; nil for nothing
 	// acknowledged is a bit a slot: node check 1; it is lost when the node restarts.
 	acknowledged uint64
 

@@ -14,7 +14,7 @@ func (w *world) heal() {
 	w.say("all faults are over")
 	w.steps++
 	w.stalled, w.unreachable, w.snapshotUntil, w.drains = 0, 0, 0, nil
-	w.deafUntil, w.losing = 0, false
+	w.deafUntil, w.losing, w.present = 0, false, nil
 	for i := range w.tables {
 		w.tables[i].denied = false
 	}

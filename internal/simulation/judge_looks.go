@@ -28,6 +28,8 @@ type looks struct {
 	filtered   int                 // tables with filters of their own
 	pinsAt     millis              // when the filters of a table were asked
 	secret     model.SecretVersion // of the one whose password is set
+	asked      uint64              // the questions that were asked, as bits
+	found      string              // a rule whose question found something, or had no answer
 	jobsLog    string              // the live setting as it was shown first; "" before it is asked
 }
 
@@ -63,6 +65,7 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 	case d.looked.lacking != "":
 		w.violate("B", "the daemon restarts %s, and table %s was not green when it looked", l.podName, d.looked.lacking)
 	}
+	j.answered(w, d, l)
 	j.reasoned(w, d, l)
 	j.ranges(w, d, l)
 	j.keepsPace(w, d, l)

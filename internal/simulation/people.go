@@ -306,6 +306,8 @@ func (w *world) happen(it Item, d *daemon) {
 		w.alterReplicas(it)
 	case snapshot:
 		w.snapshotUntil = w.now + millis(1+it.A)*second
+	case beFound:
+		w.bringAbout(it)
 	case setTransient:
 		w.setByHand(&w.enable, []string{"none", "primaries", "all", ""}[it.A%4], true)
 	case setPersistent:

@@ -229,6 +229,7 @@ func (w *world) readHealth(db *model.Database, old *model.Database) {
 
 func (w *world) readDetail(db *model.Database, at *nodesAt) {
 	db.SnapshotsKnown = w.reads(db, viewSnapshots)
+	db.Answers = w.readAnswers()
 	db.TablesKnown = db.ShardsKnown && w.reads(db, viewTables)
 	if db.SnapshotsKnown && w.snapshotUntil > 0 {
 		db.Snapshots = 1

@@ -147,6 +147,7 @@ const (
 	pushDrill
 	fetchCommand
 	dropTableByHand
+	beFound
 	// Kubernetes and machines.
 	evict
 	drainNode
@@ -197,7 +198,7 @@ var whatNames = [whats]string{
 	"push: other CPU and memory", "push: more disks", "push: fewer disks", "push: the number of disks before", "pods may not be resized for a while",
 	"claims may not be deleted for a while", "nobody knows whether claims may be deleted",
 	"push: other spec.backups", "push: no spec.backups, or some", "a snapshot is asked for by command", "a table is closed, or opened", "somebody else writes snapshots into the folder", "a snapshot is dropped by hand", "the repository is dropped by hand",
-	"push: another drill, or none", "a drill or a restore of tables is asked for by command", "a table is dropped by hand",
+	"push: another drill, or none", "a drill or a restore of tables is asked for by command", "a table is dropped by hand", "a statement runs that no restart may end",
 	"a pod is evicted", "Kubernetes nodes are drained", "a Kubernetes node dies", "a process dies", "a volume is lost", "a pod sticks in terminating",
 	"a watch stalls", "the StatefulSet controller stalls", "no SQL for a while", "the record is lost", "the daemon ends", "the receiver takes no report", "the receiver's answer is lost", "a readiness probe fails", "exec fails in pods", "a view of the database is not read",
 	"a claim grows no more", "the disruption controller stalls", "the garbage collector stalls", "a kubelet gives no more",
@@ -423,6 +424,9 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if seed >= exchanging && s.Start.Drills {
 		s.replaces(&r)
+	}
+	if seed >= answering && r.oneIn(3) {
+		s.answers(&r)
 	}
 	return s
 }

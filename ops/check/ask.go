@@ -16,6 +16,12 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 	if m.Bereft && (c == HealthGreen || c == ClusterHealth || c == ReplicasComplete) {
 		return model.Reason{}, false // its restart brings the copies back
 	}
+	if c >= checks {
+		if m.Bereft || m.Going != nil && !m.Going.Ready {
+			return model.Reason{}, false // its restart is a repair
+		}
+		return db.Answered(int(c - checks))
+	}
 	switch c {
 	case Contact:
 		return gates.Contact(v.Contact(), db.Error)

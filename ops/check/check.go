@@ -46,8 +46,16 @@ const (
 	VolumeStays
 	Unreplicated
 	NodeFits
-	checks // how many there are
+	checks // the first one of Questions
 )
+
+// Questions are the checks of the rules that say themselves what they ask CrateDB (gates.Questions), in their order.
+func Questions() (all []Check) {
+	for i := range gates.Questions {
+		all = append(all, checks+Check(i))
+	}
+	return all
+}
 
 // rules are the gates of the checks.
 var rules = [checks]*gates.Rule{
@@ -77,7 +85,12 @@ var rules = [checks]*gates.Rule{
 }
 
 // Rule is the gate that the check asks.
-func (c Check) Rule() gates.Rule { return *rules[c] }
+func (c Check) Rule() gates.Rule {
+	if c >= checks {
+		return *gates.Questions[c-checks]
+	}
+	return *rules[c]
+}
 
 // Move is what the checks are asked about.
 type Move struct {
@@ -108,7 +121,7 @@ func (m *Move) Stop(t *pass.Pass, list []Check) bool {
 		if !stops {
 			continue
 		}
-		if rules[c].Kind == gates.Refuses {
+		if c.Rule().Kind == gates.Refuses {
 			t.Refuse(reason)
 		} else {
 			t.Wait(reason)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // Statements are all that a reading sends; see execute.Statements. Of those that are
@@ -21,6 +22,9 @@ func Statements() []execute.Statement {
 	several := map[string][]string{
 		"nodesDetailed": nodesQueries[:1], "tables": tablesQueries, "partitions": partitionsQueries,
 		"settings": settingsQueries,
+	}
+	for _, rule := range gates.Questions {
+		one[rule.Name] = rule.Asks.SQL
 	}
 	var out []execute.Statement
 	for name, sql := range one {

@@ -98,6 +98,7 @@ func (c Client) Observe(ctx context.Context, target Target) model.Database {
 	if target.Detailed {
 		chosen.readTables(ctx, &db)
 		chosen.readStuck(ctx, &db)
+		chosen.readAnswers(ctx, &db)
 	} else {
 		chosen.readUnreplicated(ctx, &db)
 	}

@@ -2,12 +2,15 @@ package execute_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -39,6 +42,9 @@ func (s successionSession) Exec(_ context.Context, statement string, _ ...any) (
 }
 
 func (s successionSession) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
+	if i := slices.IndexFunc(gates.Questions, func(r *gates.Rule) bool { return r.Asks.SQL == query }); i >= 0 {
+		return gates.Questions[i].Asks.None(), nil
+	}
 	s.s.asked = append(s.s.asked, query)
 	rows := s.s.answers[0]
 	s.s.answers = s.s.answers[1:]
@@ -83,4 +89,39 @@ func TestAPodThatTheQuorumMayWaitForIsNotMadeAnew(t *testing.T) {
 	s, _, err := answers(t, cure, value("n2"))
 	require.NoError(t, err, "decided while there was none")
 	assert.Equal(t, []string{"p"}, s.restarted)
+}
+
+func TestNoPodGoesWhereAQuestionFindsSomethingByNow(t *testing.T) {
+	restart := asking(model.Action{Kind: model.ActionRestartPod, PodUID: "u", Allocation: "primaries", Green: true})
+	zone := asking(model.Action{Kind: model.ActionRestartZone, Pods: "a-0/u0,a-1/u1", Allocation: "primaries", Green: true})
+	unready, yellow := restart, restart
+	unready.Unready, yellow.Green = true, false
+	for _, rule := range gates.Questions {
+		q := rule.Asks
+		for _, c := range []struct {
+			name string
+			rows [][]string
+			says string
+		}{
+			{"nothing", q.None(), ""},
+			{"something", append(q.None(), []string{q.Example()}), q.What},
+		} {
+			for _, a := range []model.Action{restart, zone, unready, yellow} {
+				s := newScript("system/real")
+				s.replies = map[string][][][]string{"['enable']": {value("primaries")}, strings.TrimPrefix(q.SQL, "SELECT "): {c.rows}}
+				n := &noted{}
+				_, err := execute.Run(t.Context(), a, execute.Tools{Objects: n, Secrets: s, Database: s, Crash: s})
+				if c.says == "" {
+					require.NoError(t, err, rule.Name)
+					continue
+				}
+				if a == unready || a == yellow {
+					require.NoError(t, err, "a repair")
+					continue
+				}
+				require.ErrorContains(t, err, c.says, "%s: %s", rule.Name, c.name)
+				assert.Empty(t, n.done)
+			}
+		}
+	}
 }

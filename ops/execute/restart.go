@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -162,12 +163,31 @@ func askOnceMore(ctx context.Context, a model.Action, t Tools) error {
 			return err
 		}
 	}
+	if a.Green && !a.Unready { // else it is a repair
+		if err := nothingFound(ctx, s); err != nil {
+			return err
+		}
+	}
 	// Last: of a range of replicas the health stays green while a node is away.
 	nodes, err := s.Strings(ctx, nodeNames)
 	if err != nil {
 		return fmt.Errorf("looking for the nodes once more: %w", err)
 	}
 	return allThere(nodes, 0, a.Members, a.NodeNames)
+}
+
+// nothingFound is an error where one of gates.Questions finds something by now, or has no answer.
+func nothingFound(ctx context.Context, s Session) error {
+	for _, rule := range gates.Questions {
+		rows, err := s.Strings(ctx, rule.Asks.SQL)
+		if err != nil {
+			return fmt.Errorf("looking once more whether %s: %w", rule.Asks.What, err)
+		}
+		if reason, holds := rule.Holds(rule.Asks.Answer(rows), ""); holds {
+			return fmt.Errorf("%s: %s", reason.Name, reason.Message)
+		}
+	}
+	return nil
 }
 
 // staysEmpty is an error where a shard is on one of these nodes, or on its way there: a pod is about to come

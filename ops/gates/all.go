@@ -52,6 +52,7 @@ var All = []Rule{
 	ReplicasCompleteRule,
 	ShardsMovingRule,
 	SnapshotRunningRule,
+	OptimizeRunningRule,
 	AllocationEnabledRule,
 	MasterStableRule,
 	ClaimBeingDeletedRule,

@@ -50,6 +50,8 @@ type Rule struct {
 	// Source is the section of CrateDB's or Kubernetes' manual, or the invariant
 	// of docs/safety.md, that it comes from.
 	Source string
+	// Asks is what is asked before a node is restarted; nil for a rule that has its own conditions.
+	Asks *Question
 }
 
 // informing are the names of the rules that inform: each decision asks for them.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/ops/gates"
 )
 
 // Observed is one reading of a cluster: Kubernetes from watches, the database
@@ -303,6 +305,8 @@ type Database struct {
 	Partitioned []Table
 	// Relocating and Initializing count shards.
 	Relocating, Initializing int
+	// Answers are those to gates.Questions, in their order; nil before they were asked.
+	Answers []gates.Answer
 	// SnapshotsKnown is false when sys.snapshots could not be read; Snapshots are
 	// those in progress.
 	SnapshotsKnown bool

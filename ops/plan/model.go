@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -326,7 +327,8 @@ func (m *world) settle() bool {
 	db := &m.db
 	away := m.founded && db.Contact == model.No || db.Recovered == model.No
 	lacking := db.Health.Colour == model.Yellow || db.Health.Colour == model.Red
-	moving := db.Unassigned+db.Relocating+db.Initializing+db.Snapshots > 0
+	found := slices.ContainsFunc(db.Answers, func(a gates.Answer) bool { return len(a.Found) > 0 })
+	moving := found || db.Unassigned+db.Relocating+db.Initializing+db.Snapshots > 0
 	there := len(m.disrupted) > 0 || away || lacking || moving
 	m.disrupted = nil
 	if db.Contact == model.No {
@@ -334,6 +336,9 @@ func (m *world) settle() bool {
 	}
 	db.Recovered = model.Yes
 	db.Unassigned, db.Relocating, db.Initializing, db.Snapshots = 0, 0, 0, 0
+	if found {
+		db.Answers = model.NothingFound()
+	}
 	for i := range db.Shards {
 		if s := &db.Shards[i]; s.Node != "" {
 			if s.To != "" {

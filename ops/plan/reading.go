@@ -87,6 +87,9 @@ func (m *world) reading(record *model.Record) model.Database {
 	db.NodesKnown, db.DeniedKnown = true, true
 	db.ShardsKnown, db.UsersKnown, db.ChecksKnown, db.UnreplicatedKnown = true, true, true, true
 	db.TablesKnown, db.SnapshotsKnown, db.AllocationKnown = true, true, true
+	if db.Answers == nil {
+		db.Answers = model.NothingFound()
+	}
 	m.readNodes(&db)
 	m.countShards(&db)
 	if db.ClusterHealth.Colour != model.ColourUnknown {

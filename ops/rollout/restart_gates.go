@@ -55,7 +55,8 @@ var (
 	BeforeEnd = slices.Concat(reading, []check.Check{check.OtherPods}, copies)
 	// BeforePod is asked before a pod goes down, before the allocation lock and under it.
 	BeforePod = slices.Concat(reading, []check.Check{check.NodesAnswer, check.OtherPods}, copies, []check.Check{
-		check.AllocationKnown, check.NoSnapshot, check.MasterStable, check.VolumeStays, check.Unreplicated, check.NodeFits,
+		check.AllocationKnown, check.NoSnapshot}, check.Questions(), []check.Check{
+		check.MasterStable, check.VolumeStays, check.Unreplicated, check.NodeFits,
 	})
 	// Every copy is where it is to be, and may be recreated.
 	copies = []check.Check{check.ShardsMoving, check.AllocationEnabled, check.HealthGreen, check.ClusterHealth, check.ReplicasComplete}

@@ -51,6 +51,7 @@ var reasons = []reason{
 		{gate, "cluster-name-change", ""}, {gate, "downgrade-refused", ""}, {gate, "tls-change-not-supported", ""}, {gate, "version-path", ""}, {gate, "tables-too-old", ""}, {gate, "table-ages-known", ""},
 		{gate, "release-loses-data", ""}, {gate, "master-group-stays", ""}, {gate, "new-group-not-supported", ""}, {gate, "update-strategy-change", ""}, {gate, "unreplicated-tables", ""},
 	}},
+	{"schedules of the first seeds have nothing that a rule asks for", []guard{{reread, "nothingFound", ""}}},
 	{"it is said of a pod that a person has named, and schedules of the first seeds have no such command", []guard{{gate, "replace-pod-waits", ""}}},
 	{"they are said before a restart, and hold nothing back", []guard{
 		{gate, "writes-wait", ""}, {gate, "only-copies-away", ""},
