@@ -104,6 +104,7 @@ func decideNext(t *pass.Pass) {
 	volume.Deleted(t)
 	volume.DiskRestarts(t)
 	compute.Resize(t)
+	compute.Less(t)
 	lifecycle.Bootstrap(t)
 	work(t)
 	access.Claims(t)

@@ -58,6 +58,26 @@ type ObservationNode struct {
 	// Disks are size and used of each of its file systems where it has several, in the order of
 	// its data paths; none where they are not known one by one.
 	Disks [][2]int64 `json:"disks,omitempty"`
+	// Heap is what of its heap is used and how large that is, in bytes, the former rounded; none
+	// where it is not known. It differs in every reading, and is not published for that alone.
+	Heap []int64 `json:"heap,omitempty"`
+}
+
+// heapOf is what is published of a node's heap.
+func heapOf(n *model.Node) []int64 {
+	if n.Heap == (model.Heap{}) {
+		return nil
+	}
+	return []int64{record.RoundBytes(n.Heap.Used), n.Heap.Max}
+}
+
+// unheaped is an observation without the heaps, by which it is compared.
+func unheaped(o Observation) Observation {
+	o.Nodes = slices.Clone(o.Nodes)
+	for i := range o.Nodes {
+		o.Nodes[i].Heap = nil
+	}
+	return o
 }
 
 // disksOf are the disks of a node of which the sum says too little.
@@ -93,7 +113,7 @@ func (w *worker) publish(ctx context.Context, decision model.Decision) {
 	for _, node := range w.reading.Nodes {
 		published := ObservationNode{
 			Name: node.Name, ID: node.ID, Version: node.Version, Master: node.ID == w.reading.MasterNode, Attributes: w.attributes[node.ID],
-			Shards: -1, Bytes: -1, Disk: rounded(node.DiskSize), Used: rounded(node.DiskUsed), Disks: disksOf(&node),
+			Shards: -1, Bytes: -1, Disk: rounded(node.DiskSize), Used: rounded(node.DiskUsed), Disks: disksOf(&node), Heap: heapOf(&node),
 		}
 		if w.reading.ShardsKnown {
 			published.Shards, published.Bytes = node.Shards, rounded(node.Bytes)
@@ -102,7 +122,7 @@ func (w *worker) publish(ctx context.Context, decision model.Decision) {
 	}
 	slices.SortFunc(next.Nodes, func(a, b ObservationNode) int { return strings.Compare(a.Name, b.Name) })
 	next.Data = w.data.of(next.Nodes)
-	content, err := json.Marshal(next)
+	content, err := json.Marshal(unheaped(next))
 	if err != nil {
 		w.log.Warn("the observation cannot be encoded", "error", err)
 		return
@@ -114,7 +134,7 @@ func (w *worker) publish(ctx context.Context, decision model.Decision) {
 			at := last.At
 			w.publishedSeq = last.Seq
 			last.At, last.Seq = time.Time{}, 0
-			if was, err := json.Marshal(last); err == nil {
+			if was, err := json.Marshal(unheaped(last)); err == nil {
 				w.published = record.Published{At: at, Content: was}
 			}
 		}

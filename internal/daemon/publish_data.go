@@ -227,8 +227,12 @@ func (o *Observation) Database() model.Database {
 		for _, d := range n.Disks {
 			disks = append(disks, model.Disk{Size: d[0], Used: d[1]})
 		}
+		var heap model.Heap
+		if len(n.Heap) == 2 && n.Heap[0] >= 0 && n.Heap[1] > 0 {
+			heap = model.Heap{Used: n.Heap[0], Max: n.Heap[1]}
+		}
 		db.Nodes = append(db.Nodes, model.Node{
-			ID: id, Name: n.Name, Version: n.Version, DiskSize: n.Disk, DiskUsed: n.Used, Disks: disks, Shards: max(n.Shards, 0), Bytes: max(n.Bytes, 0), Attributes: n.Attributes,
+			Heap: heap, ID: id, Name: n.Name, Version: n.Version, DiskSize: n.Disk, DiskUsed: n.Used, Disks: disks, Shards: max(n.Shards, 0), Bytes: max(n.Bytes, 0), Attributes: n.Attributes,
 		})
 		db.ShardsKnown = db.ShardsKnown || n.Shards >= 0
 		if n.Master {

@@ -43,7 +43,7 @@ func published(t *testing.T, db *model.Database) (*Observation, int) {
 	t.Helper()
 	o := &Observation{At: db.At, Contact: "yes", Recovered: "yes", Health: "green"}
 	for _, n := range db.Nodes {
-		o.Nodes = append(o.Nodes, ObservationNode{Name: n.Name, ID: n.ID, Disk: n.DiskSize, Used: n.DiskUsed, Disks: disksOf(&n)})
+		o.Nodes = append(o.Nodes, ObservationNode{Name: n.Name, ID: n.ID, Disk: n.DiskSize, Used: n.DiskUsed, Disks: disksOf(&n), Heap: heapOf(&n)})
 	}
 	o.Data = dataOf(db).of(o.Nodes)
 	text, err := json.Marshal(o)
@@ -59,13 +59,15 @@ func TestAPublishedReadingForeseesADrainAsTheReadingItselfDoes(t *testing.T) {
 	spread(db, "doc.carts", 4, 1, 2*mib)
 	db.Nodes[0].Disks = []model.Disk{{Size: 1024 * mib, Used: 1024 * mib}, {Size: 16 * mib, Used: 2 * mib}}
 	db.Nodes[1].Disks = []model.Disk{{Size: 1000 * mib, Used: 100 * mib}} // which its sum says
-	db.Tables[0].WaitForActiveShards = "1"                                // the default, which is left out
+	db.Nodes[2].Heap = model.Heap{Used: 100*mib + 1, Max: 512*mib - 7}
+	db.Tables[0].WaitForActiveShards = "1" // the default, which is left out
 	db.Tables[1].Enable, db.Tables[1].WaitForActiveShards = "none", "ALL"
 	o, _ := published(t, db)
 	require.NoError(t, o.Validate())
 	back := o.Database()
 	assert.Equal(t, db.Nodes[0].Disks, back.Nodes[0].Disks)
 	assert.Nil(t, back.Nodes[1].Disks)
+	assert.Equal(t, []model.Heap{{}, {}, {Used: record.RoundBytes(100*mib + 1), Max: 512*mib - 7}, {}}, []model.Heap{back.Nodes[0].Heap, back.Nodes[1].Heap, back.Nodes[2].Heap, back.Nodes[3].Heap})
 	require.Equal(t, []string{" ", "none ALL"}, []string{back.Tables[0].Enable + " " + back.Tables[0].WaitForActiveShards, back.Tables[1].Enable + " " + back.Tables[1].WaitForActiveShards})
 	all := []string{"data-hot-0", "data-hot-1", "data-hot-2", "data-hot-3"}
 	for _, leaving := range all {
@@ -126,6 +128,40 @@ func TestHowTheTablesLieIsReadAgainWhenItIsOldOrNodesHaveJoined(t *testing.T) {
 		})
 	}
 	assert.True(t, (&worker{}).dataDue(read), "never read")
+}
+
+// What is in use of a heap differs in every reading: while an operation is under way that would be a write
+// each minute, and each costs etcd its size.
+func TestAHeapIsPublishedWithWhatElseHasChangedOnly(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*model.Database)
+		writes int
+	}{
+		{"another heap", func(db *model.Database) { db.Nodes[0].Heap.Used *= 2 }, 0},
+		{"another heap, and a fuller disk", func(db *model.Database) { db.Nodes[0].Heap.Used *= 2; db.Nodes[0].DiskUsed *= 2 }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			configMaps := recordtest.NewConfigMaps()
+			w := newWorker(t, configMaps)
+			w.reading = *readingOf(3)
+			w.reading.Nodes[0].Heap = model.Heap{Used: 128 * mib, Max: 512 * mib}
+			w.reading.NodesKnown, w.reading.At = true, time.Now()
+			publish := func() {
+				w.publish(t.Context(), model.Decision{Apply: true, Record: model.Record{Bootstrap: model.Bootstrap{Done: true}, Operation: &model.Operation{}}})
+			}
+			publish()
+			before := configMaps.Writes()
+			c.change(&w.reading)
+			w.published.At = w.published.At.Add(-operationInterval)
+			publish()
+			assert.Equal(t, c.writes, configMaps.Writes()-before)
+			var got Observation
+			_, err := w.store.Load(t.Context(), w.key, record.Observation, &got)
+			require.NoError(t, err)
+			assert.Equal(t, []int64{int64(1+c.writes) * 128 * mib, 512 * mib}, got.Nodes[0].Heap)
+		})
+	}
 }
 
 // What kubectl prints of the ConfigMap is read back by those who have no access to it.

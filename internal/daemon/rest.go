@@ -147,6 +147,7 @@ func sameReading(a, b model.Database) bool {
 		for i := range db.Nodes {
 			n := &db.Nodes[i]
 			n.DiskSize, n.DiskUsed, n.Bytes = rounded(n.DiskSize), rounded(n.DiskUsed), rounded(n.Bytes)
+			n.Heap = model.Heap{} // it differs in every reading, and nothing is decided by it
 			n.Disks = slices.Clone(n.Disks)
 			for j := range n.Disks {
 				n.Disks[j].Size, n.Disks[j].Used = rounded(n.Disks[j].Size), rounded(n.Disks[j].Used)

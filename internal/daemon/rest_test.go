@@ -115,6 +115,7 @@ func TestAReadingEndsARestWhereItSaysMoreThanThatSizesMoved(t *testing.T) {
 		{"one disk is much fuller", func(db *model.Database) { db.Nodes[0].Disks[1].Used *= 2 }, false},
 		{"the disks are not known any more", func(db *model.Database) { db.Nodes[0].Disks = nil }, false},
 		{"size unknown", func(db *model.Database) { db.Nodes[0].DiskUsed = -1 }, false},
+		{"another heap", func(db *model.Database) { db.Nodes[0].Heap = model.Heap{Used: 1 << 20, Max: 1 << 30} }, true},
 		{"a shard more", func(db *model.Database) { db.Nodes[0].Shards++ }, false},
 		{"a node more", func(db *model.Database) { db.Nodes = append(db.Nodes, model.Node{}) }, false},
 		{"yellow", func(db *model.Database) { db.Health.Colour = model.Yellow }, false},

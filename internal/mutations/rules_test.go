@@ -70,6 +70,7 @@ var rules = append(asking(), []mutation{
 	silenced("master-stable", "MasterStable", "ops", beforeAPod),
 	{"copies-do-not-return", "aheadWaits", "\t\tt.Refuse(gates.CopiesDoNotReturn(names, unhealed))\n\t\treturn true\n", "", "ops", beforeAPod},
 	silenced("writes-wait", "WritesWait", "ops", "TestWhatARestartDoesToTablesIsSaidBeforeTheFirstPodGoes"),
+	silenced("less-memory", "LessMemory", "ops", "TestLessMemoryIsSaidWithTheHeapInUseAndHoldsNothingBack"),
 	silenced("only-copies-away", "OnlyCopies", "ops", "TestOnlyCopiesAreSaidInTheStatusAndHoldNothingBack"),
 	{"table-allocation-held", "held", "return []model.Reason{gates.TableHeld(tables, statements)}", "return nil", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},
 	{"shard-has-no-place", "placed", "return []model.Reason{gates.ShardHasNoPlace(without)}", "return nil", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},

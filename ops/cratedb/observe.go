@@ -22,7 +22,7 @@ import (
 const (
 	clusterColumns = `id, name, master_node`
 	clusterQuery   = `SELECT ` + clusterColumns + ` FROM sys.cluster`
-	nodeColumns    = `id, name, version['number'], fs['total']['size'], fs['total']['used'], rest_url, cluster_state_version, fs['disks']['dev'], fs['disks']['size'], fs['disks']['used']`
+	nodeColumns    = `id, name, version['number'], fs['total']['size'], fs['total']['used'], rest_url, cluster_state_version, fs['disks']['dev'], fs['disks']['size'], fs['disks']['used'], heap['used'], heap['max']`
 	nodesQuery     = `SELECT ` + nodeColumns + ` FROM sys.nodes`
 	// An unassigned copy has no node; a relocating one counts on its source.
 	shardsQuery = `SELECT node['id'], count(*), sum(size) FROM sys.shards GROUP BY node['id']`
@@ -211,9 +211,9 @@ func (p *asked) readNodes(ctx context.Context, db *model.Database, detailed bool
 		// Nobody is nowhere: a node that answers is in its own sys.nodes.
 		db.NodesKnown = len(rows) > 0
 		for _, r := range rows {
-			n := model.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5]), StateVersion: number(r[6]), Disks: disks(r[7], r[8], r[9])}
-			if len(r) > 10 {
-				n.Attributes = object(r[10]).texts()
+			n := model.Node{ID: r[0], Name: r[1], Version: r[2], DiskSize: size(r[3]), DiskUsed: size(r[4]), Address: host(r[5]), StateVersion: number(r[6]), Disks: disks(r[7], r[8], r[9]), Heap: heap(r[10], r[11])}
+			if len(r) > 12 {
+				n.Attributes = object(r[12]).texts()
 			}
 			db.Nodes = append(db.Nodes, n)
 			if r[1] == p.answer.NodeName {
@@ -367,6 +367,15 @@ func host(address string) string {
 func number(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
+}
+
+// heap of a node's process; the zero value where it is not known.
+func heap(used, limit string) model.Heap {
+	h := model.Heap{Used: size(used), Max: size(limit)}
+	if h.Used < 0 || h.Max <= 0 {
+		return model.Heap{}
+	}
+	return h
 }
 
 // size in bytes, -1 where it is not known.

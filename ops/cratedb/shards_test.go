@@ -25,6 +25,8 @@ func TestShardsAndDisksAreCountedByNode(t *testing.T) {
 				assert.Zero(t, node.Shards, node.Name)
 				assert.Positive(t, node.DiskSize, node.Name)
 				assert.GreaterOrEqual(t, node.DiskUsed, int64(0), node.Name)
+				assert.Positive(t, node.Heap.Used, node.Name)
+				assert.GreaterOrEqual(t, node.Heap.Max, node.Heap.Used, node.Name)
 			}
 
 			session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])

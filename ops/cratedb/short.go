@@ -32,7 +32,7 @@ func takeOver(db, last *model.Database, detailed bool) bool {
 	db.Nodes = slices.Clone(last.Nodes)
 	for i := range db.Nodes {
 		n := &db.Nodes[i]
-		n.DiskSize, n.DiskUsed, n.Disks = nodes[i].DiskSize, nodes[i].DiskUsed, nodes[i].Disks
+		n.DiskSize, n.DiskUsed, n.Disks, n.Heap = nodes[i].DiskSize, nodes[i].DiskUsed, nodes[i].Disks, nodes[i].Heap
 	}
 	return true
 }

@@ -12,7 +12,7 @@ import (
 
 func TestTheColumnsOfAStatementAreCounted(t *testing.T) {
 	for query, want := range map[string]int{
-		clusterQuery: 3, nodesQuery: 10, shardsQuery: 3, healthQuery: 5, checksQuery: 3, usersQuery: 1, nodesQueries[0]: 11,
+		clusterQuery: 3, nodesQuery: 12, shardsQuery: 3, healthQuery: 5, checksQuery: 3, usersQuery: 1, nodesQueries[0]: 13,
 		clusterHealthQuery: 4, copiesQuery: 9, tablesQueries[0]: 7, tablesQueries[1]: 7, partitionsQueries[0]: 7,
 		snapshotsQuery: 6, readableTables: 4, readablePartitions: 4, redTables: 2, repositoriesQuery: 1, snapshotJobsQuery: 1, settingsQueries[0]: 2, settingsQueries[1]: 2, stuckQuery: 8,
 		unreplicatedTables: 2, unreplicatedPartitions: 2,

@@ -62,6 +62,7 @@ var All = []Rule{
 	CopiesReturnRule,
 	NodeCannotLeaveRule,
 	WritesWaitRule,
+	LessMemoryRule,
 	OnlyCopiesRule,
 	PodReturnsRule,
 	StableForRule,

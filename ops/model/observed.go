@@ -438,6 +438,8 @@ type Node struct {
 	// Disks are the file systems of its data paths, each once; nil where they are not known one
 	// by one. A shard is wholly on one of them. Ask FileSystems.
 	Disks []Disk
+	// Heap is that of its process; the zero value where it is not known.
+	Heap Heap
 	// StateVersion is the version of the cluster state that this node has applied, by its own
 	// word (sys.nodes.cluster_state_version); 0 where it did not answer. Each change of nodes,
 	// master, shards, tables and settings makes a higher one.

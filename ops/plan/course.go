@@ -329,7 +329,7 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 	restarts := out.Restarts > 0
 	out.ResizesByRestart = resizesByRestart(&start)
 	if start.Record.Bootstrap.Done {
-		out.AtRisk = append(out.AtRisk, computeRisks(start.Record.Computes, start.Desired.Computes)...)
+		out.AtRisk = append(out.AtRisk, computeRisks(&start)...)
 	}
 	for i := range out.Operations {
 		op := &out.Operations[i]

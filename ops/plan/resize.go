@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/compute"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
@@ -50,9 +51,10 @@ func resizeSummary(op *Operation) string {
 }
 
 // computeRisks are what is said of heaps that change.
-func computeRisks(before, after []model.GroupCompute) []Risk {
+func computeRisks(s *Start) []Risk {
+	before := s.Record.Computes
 	var out []Risk
-	for _, c := range after {
+	for _, c := range s.Desired.Computes {
 		i := slices.IndexFunc(before, func(b model.GroupCompute) bool { return b.Group == c.Group && b.Masters == c.Masters })
 		if i >= 0 && before[i].Compute == c.Compute {
 			continue
@@ -68,11 +70,14 @@ func computeRisks(before, after []model.GroupCompute) []Risk {
 		if i < 0 {
 			continue
 		}
-		if was := int64(float64(manifest.BytesOfQuantity(before[i].MemoryLimit)) * before[i].HeapRatio); heap > 0 && heap < was {
-			out = append(out, Risk{subject, fmt.Sprintf("its heap shrinks from %s to %s, and the circuit breakers with it: look at heap['used'] of sys.nodes before", gates.Bytes(was), gates.Bytes(heap))})
+		limits, heaps := compute.Shrinking(&before[i], &c)
+		use := compute.HeapInUse(&s.Observed, &s.Desired, &c, func(*model.Pod) bool { return true })
+		if heap > 0 && heap < heaps[0] {
+			out = append(out, Risk{subject, fmt.Sprintf("its heap shrinks from %s to %s, and the circuit breakers with it: %s", gates.Bytes(heaps[0]), gates.Bytes(heap), use.Words(heap))})
 		}
-		if was := manifest.BytesOfQuantity(before[i].MemoryLimit); memory > 0 && memory < was {
-			out = append(out, Risk{subject, fmt.Sprintf("its memory limit shrinks from %s to %s: a process that uses more is killed as it starts with its shards; look at mem and process of sys.nodes before", gates.Bytes(was), gates.Bytes(memory))})
+		if memory > 0 && memory < limits[0] {
+			out = append(out, Risk{subject, fmt.Sprintf("its memory limit shrinks from %s to %s: a process that uses more is killed as it starts with its shards. %s are left outside of the heap instead of %s, and CrateDB does not say how much of that its process uses; %s",
+				gates.Bytes(limits[0]), gates.Bytes(memory), gates.Bytes(memory-heap), gates.Bytes(limits[0]-heaps[0]), use.Words(heap))})
 		}
 	}
 	return out

@@ -11,6 +11,47 @@ import (
 	"stevedore.dev/stevedore/ops/plan"
 )
 
+// A plan says how much of the heap is in use of which node, or that nobody knows it, and is the same plan.
+func TestAPlanForLessMemorySaysWhatIsInUse(t *testing.T) {
+	const mib = 1 << 20
+	heaps := func(all ...model.Heap) func(*plan.Start) {
+		return func(s *plan.Start) {
+			for i, h := range all {
+				s.Observed.Database.Nodes[i].Heap = h
+			}
+		}
+	}
+	for _, c := range []struct {
+		name, to string
+		change   func(*plan.Start)
+		says     []string
+	}{
+		{"it fits", "limits: {cpu: 2, memory: 2Gi}, heapRatio: 0.25", heaps(model.Heap{Used: 100 * mib, Max: 1024 * mib}, model.Heap{Used: 400 * mib, Max: 1024 * mib}, model.Heap{Used: 1, Max: 1024 * mib}),
+			[]string{"heap shrinks from 1.0 GiB to 512.0 MiB", "memory limit shrinks from 4.0 GiB to 2.0 GiB", "1.5 GiB are left outside of the heap instead of 3.0 GiB", "node data-hot-1 uses about 448.0 MiB of its heap of 1.0 GiB now, the most of them; garbage"}},
+		{"it does not", "limits: {cpu: 2, memory: 1Gi}, heapRatio: 0.25", heaps(model.Heap{Used: 700 * mib, Max: 1024 * mib}, model.Heap{Used: 400 * mib, Max: 1024 * mib}),
+			[]string{"node data-hot-0 uses about 704.0 MiB of its heap of 1.0 GiB now, the most of them (of 1 more it is not known), which is more than it gets"}},
+		{"the heap alone", "limits: {cpu: 2, memory: 4Gi}, heapRatio: 0.2", heaps(model.Heap{Used: 700 * mib, Max: 1024 * mib}), []string{"heap shrinks from 1.0 GiB to 819.2 MiB", "uses about 704.0 MiB"}},
+		{"nobody knows", "limits: {cpu: 2, memory: 2Gi}, heapRatio: 0.25", nil, []string{"how much of its heap is in use now is not known"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from, to := basic(), basic()
+			from.resources, to.resources = "limits: {cpu: 2, memory: 4Gi}, heapRatio: 0.25", c.to
+			course := between(t, from, to, c.change)
+			require.True(t, course.Done, "%+v %v", course.Waits, course.Unknown)
+			assert.Equal(t, []string{"restart"}, kinds(course))
+			assert.Equal(t, 3, course.Restarts)
+			assert.Empty(t, course.Waits, "it holds nothing back")
+			var risks []string
+			for _, r := range course.AtRisk {
+				risks = append(risks, r.Why)
+			}
+			for _, words := range c.says {
+				assert.Contains(t, strings.Join(risks, "\n"), words)
+			}
+		})
+	}
+}
+
 // What other CPU and memory take, as render writes them: processors follow the limit of CPU, and the
 // heap that of memory. Each of crate-operator's numbers alone does something.
 func TestAPlanSaysWhichCPUAndMemoryNeedARestart(t *testing.T) {
