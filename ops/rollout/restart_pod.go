@@ -26,6 +26,9 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 		op.Step = model.StepReturn
 	case t.Suspending && view.Removes(&t.View, p):
 		op.Step = model.StepReturn // a pod that comes of the resume comes with all its disks
+	case unanswered(&t.View):
+		r.Narrow = false            // meanwhile no pod that vanishes comes back without a disk
+		podWaits(t, op, p, h.Value) // it says what it waits for
 	case live.Hold != setting.Annotation(&t.View, h.Set) || aim.BudgetOpen(&t.View):
 		// It is being applied.
 	case t.Observed.Database.Allocation == h.Before:
@@ -46,6 +49,13 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 			deletePod(t, p)
 		}
 	}
+}
+
+// unanswered reports whether no node has answered for a moment. Nothing is known then that speaks against
+// the pod, and the lock cannot be given back: every gate is asked again when one answers. After PodLimit
+// another operation may be what brings the contact back.
+func unanswered(v *view.View) bool {
+	return v.Observed.Database.Contact != model.Yes && !view.Long(v, v.Observed.Stable.Silent)
 }
 
 // narrowed has the template of a pod's StatefulSet do without the disks that go, and says whether
