@@ -17,6 +17,8 @@ var steps = []mutation{
 	{"the hold is given back after a pod", "step", "if setting.GiveBack(t); t.Record.Hold == nil {", "if t.Record.Hold = nil; t.Record.Hold == nil {", "ops", "TestARestartTakesEachPodOnceAndGivesBackTheHold"},
 	{"a pause gives the hold back", "paused", "\t// comes back by itself.\n\tsetting.GiveBack(t)\n", "	// comes back by itself.\n", "ops", "TestWhatEndsARestartMidwayGivesBackTheHold"},
 	{"a release gives the hold back", "giveAllBack", "\t\tt.Record.Operation = nil\n\t}\n\tsetting.GiveBack(t)\n", "\t\tt.Record.Operation = nil\n\t}\n", "ops", "TestWhatEndsARestartMidwayGivesBackTheHold"},
+	{"a moment without an answer gives no hold back", "holdStep", "case unanswered(&t.View):", "case false:", "ops", "TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack"},
+	{"without an answer the template has all disks", "holdStep", "\t\tr.Narrow = false            // meanwhile no pod that vanishes comes back without a disk\n", "", "ops", "TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack"},
 	{"a pod is looked at again under the hold", "holdStep", "case podWaits(t, op, p, h.Value):", "case false:", "ops", "TestEachGateIsLookedAtAgainUnderTheHold"},
 	{"a pod that is ready waits for one that is not", "tolerated", "HealedByRestart(v, going) && HealedByRestart(v, p)", "HealedByRestart(v, p)", "ops", "TestAPodThatIsReadyStaysWhileOneThatIsDueIsNot"},
 	{"a node with a crashing sidecar goes through the gates", "processRuns", "return p.Waiting == \"\" || p.Runs", "return p.Waiting == \"\"", "ops", "TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember"},

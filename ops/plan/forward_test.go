@@ -284,24 +284,51 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 	}
 }
 
-// Operations stand in the order in which they are done: what an upgrade comes between is said in two.
-func TestAnUpgradeBeforeVolumesAreReplacedStandsBeforeIt(t *testing.T) {
-	from := basic()
-	from.hot, from.operations = 3, "consent: [delete-volumes]"
-	to := from
-	to.class, to.version = "slow", "6.4.3"
-	c := between(t, from, to, func(s *plan.Start) { s.Observed.DeletesClaims = model.Yes })
-	assert.Equal(t, []string{"replace-volumes", "upgrade", "replace-volumes"}, kinds(c))
-	assert.Empty(t, c.Refused)
-	assert.True(t, c.Done)
-	var all []plan.Step
-	for _, op := range c.Operations {
-		all = append(all, op.Steps...)
+// Operations stand in the order in which they are done: what an upgrade or another restart comes between is
+// said in two. They come before volumes are replaced, which may take days or be refused midway.
+func TestARestartBeforeVolumesAreReplacedStandsBeforeIt(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		change     func(*wish)
+	}{
+		{"another version", "upgrade", func(w *wish) { w.version = "6.4.3" }},
+		{"other memory", "restart", func(w *wish) { w.memory = "8Gi" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from := basic()
+			from.hot, from.operations = 3, "consent: [delete-volumes]"
+			to := from
+			to.class = "slow"
+			c.change(&to)
+			course := between(t, from, to, func(s *plan.Start) { s.Observed.DeletesClaims = model.Yes })
+			assert.Equal(t, []string{"replace-volumes", c.kind, "replace-volumes"}, kinds(course))
+			assert.Empty(t, course.Refused)
+			assert.True(t, course.Done)
+			var all []plan.Step
+			for _, op := range course.Operations {
+				all = append(all, op.Steps...)
+			}
+			assert.Equal(t, steps(course.Steps), slices.Compact(steps(all)))
+			assert.Equal(t, "recreate StatefulSet "+hot+" around its pods, so that later ones get such volumes; no pod restarts", course.Operations[0].Summary)
+			assert.Contains(t, course.Operations[2].Summary, "3 nodes are drained in place")
+			assert.Equal(t, []int{0, 3, 3}, []int{course.Operations[0].Restarts, course.Operations[1].Restarts, course.Operations[2].Restarts})
+		})
 	}
-	assert.Equal(t, steps(c.Steps), slices.Compact(steps(all)))
-	assert.Equal(t, "recreate StatefulSet "+hot+" around its pods, so that later ones get such volumes; no pod restarts", c.Operations[0].Summary)
-	assert.Contains(t, c.Operations[2].Summary, "3 nodes are drained in place")
-	assert.Equal(t, []int{0, 3, 3}, []int{c.Operations[0].Restarts, c.Operations[1].Restarts, c.Operations[2].Restarts})
+}
+
+// A pod that has come and is ready restarts in its turn, and once.
+func TestAGrowWithOtherMemoryRestartsEachPodOnceInOrder(t *testing.T) {
+	from, to := basic(), basic()
+	to.hot, to.memory = 4, "8Gi"
+	course := between(t, from, to, nil)
+	assert.Equal(t, []string{"grow", "restart"}, kinds(course))
+	var restarted []string
+	for _, s := range course.Steps {
+		if s.Action == string(model.ActionRestartPod) {
+			restarted = append(restarted, s.Target)
+		}
+	}
+	assert.Equal(t, []string{hot + "-0", hot + "-1", hot + "-2", hot + "-3"}, restarted)
 }
 
 func TestANewClusterIsABootstrap(t *testing.T) {

@@ -54,7 +54,7 @@ var reasons = []reason{
 	{"schedules of the first seeds have nothing that a rule asks for", []guard{{reread, "nothingFound", ""}}},
 	{"it is said of a pod that a person has named, and schedules of the first seeds have no such command", []guard{{gate, "replace-pod-waits", ""}}},
 	{"they are said before a restart, and hold nothing back", []guard{
-		{gate, "writes-wait", ""}, {gate, "only-copies-away", ""},
+		{gate, "writes-wait", ""}, {gate, "only-copies-away", ""}, {gate, "less-memory", ""},
 	}},
 	{"a drain that cannot end, and copies that do not return, cost the model time and no data, until people clean up", []guard{
 		{gate, "copies-do-not-return", ""}, {gate, "table-allocation-held", ""}, {gate, "shard-has-no-place", ""},
