@@ -44,6 +44,7 @@ func TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack(t *testing.T) {
 		{"before the lock of a drained node", fewer, intended, silent, 10 * time.Second, false},
 		{"under the lock of a drained node", fewer, held, silent, 10 * time.Second, false},
 		{"while the template does without the disk", fewer, narrow, silent, 10 * time.Second, false},
+		{"another pod is not ready meanwhile, which is known", restart, held, silent, 10 * time.Second, true},
 		{"for longer than a pod may take", restart, held, silent, time.Hour, true},
 		{"shards move, which is known", restart, held, func(db *model.Database) { db.Relocating = 1 }, 10 * time.Second, true},
 	} {
@@ -65,12 +66,15 @@ func TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack(t *testing.T) {
 				back = back || restarts(w) == 0 && slices.Contains(kinds(d), model.ActionReleaseAllocation)
 			}
 			w.see = c.see
+			if c.name == "another pod is not ready meanwhile, which is known" {
+				w.seePods = func(pods []model.Pod) { pods[1].Ready = false }
+			}
 			for until := w.now.Add(c.lasts); w.now.Before(until); {
 				look()
 				require.Zero(t, restarts(w), "no pod goes meanwhile")
 			}
 			assert.Empty(t, w.unused[hot], "a pod that vanishes meanwhile comes back with its disks")
-			w.see = nil
+			w.see, w.seePods = nil, nil
 			for i := 0; i < 300 && restarts(w) == 0; i++ {
 				look()
 			}

@@ -51,11 +51,14 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 	}
 }
 
-// unanswered reports whether no node has answered for a moment. Nothing is known then that speaks against
-// the pod, and the lock cannot be given back: every gate is asked again when one answers. After PodLimit
-// another operation may be what brings the contact back.
+// unanswered reports whether no node has answered for a moment, though each pod is there and ready. Nothing
+// is known then that speaks against the pod, and the lock cannot be given back: every gate is asked again
+// when one answers. After PodLimit another operation may be what brings the contact back.
 func unanswered(v *view.View) bool {
-	return v.Observed.Database.Contact != model.Yes && !view.Long(v, v.Observed.Stable.Silent)
+	if v.Observed.Database.Contact == model.Yes || view.Long(v, v.Observed.Stable.Silent) || view.AnyHeldBack(v) {
+		return false
+	}
+	return !v.AnyPod(func(p *model.Pod) bool { return !view.Serves(p) })
 }
 
 // narrowed has the template of a pod's StatefulSet do without the disks that go, and says whether
