@@ -55,6 +55,8 @@ func TestATableIsReplacedByItsStateInASnapshot(t *testing.T) {
 	assert.Equal(t, int64(37), w.operations["doc.t3"], "taken back")
 	assert.Equal(t, 2, w.swaps)
 	assert.Equal(t, 1, reported(w, "TableBroughtBack"))
+	told := w.reports[slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "TableBroughtBack" })].Message
+	assert.Regexp(t, `is taken back: doc\.\w+ had \d+ row\(s\), and the one from before the restore has \d+$`, told, "it says nothing of the snapshot")
 	assert.Contains(t, messages(w.calm(60).Waits), "as it was before its restore")
 	w.then(model.FetchUndo)
 	assert.Equal(t, int64(30), w.operations["doc.t3"], "and again")

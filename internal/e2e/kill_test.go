@@ -99,6 +99,18 @@ func (v *voyage) stop(daemon *testbed.Daemon) {
 	require.Zero(v, code, "exit code after SIGTERM; its log:\n%s", daemon.Log())
 }
 
+// stopOrDead stops a daemon that may have died at its write after what it was to do was done.
+func (v *voyage) stopOrDead(daemon *testbed.Daemon, die string) {
+	v.Helper()
+	if die == "" {
+		v.stop(daemon)
+		return
+	}
+	code, err := daemon.Stop()
+	require.NoError(v, err)
+	require.Contains(v, []int{0, -1}, code, "exit code after SIGTERM, or killed at %s; its log:\n%s", die, daemon.Log())
+}
+
 // cutOff sails a daemon that dies at a write, and where it did another one, until
 // what it was to do is done. The last has ended then.
 func (v *voyage) cutOff(die, what string, limit time.Duration, done func() bool) {

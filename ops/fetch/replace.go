@@ -85,6 +85,9 @@ func lostWords(t *pass.Pass, f *model.Fetch, table string) string {
 	db := &t.Observed.Database
 	live, restored := factsOf(db, table), factsOf(db, f.Target(table))
 	words := fmt.Sprintf("%s had %d row(s)", table, live.Docs)
+	if f.Verb == model.FetchUndo {
+		return words + fmt.Sprintf(", and the one from before the restore has %d", restored.Docs)
+	}
 	if restored.Primaries > 0 {
 		words += fmt.Sprintf(", and in snapshot %s of %s it has %d", f.Snapshot, f.Taken.UTC().Format(time.RFC3339), restored.Docs)
 	} else {
