@@ -292,13 +292,14 @@ func (w *watched) cached(key compare.Key) *packed {
 // to our own last write.
 func (l *Live) lookup(key compare.Key) *object { return l.find(key).object() }
 
-// find drops a write that the watch has shown.
+// find drops a write that the watch has shown. It looks for the write first: once another lookup has dropped it, the cache
+// has it. The other way round the cache could be from before the write, and the write dropped since.
 func (l *Live) find(key compare.Key) *packed {
 	w := l.watchOf(key)
-	cached := w.cached(key)
 	l.mu.RLock()
 	written := l.writes[key.Namespace][key]
 	l.mu.RUnlock()
+	cached := w.cached(key)
 	if cached == nil && key.IsSecret() {
 		cached = l.secrets.known(key)
 	}
