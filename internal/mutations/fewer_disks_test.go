@@ -19,5 +19,10 @@ var fewerDisks = []mutation{
 	{"a claim that a pod is to use again is not free", "free", " && !slices.Contains(IsToUse(v, p), c.Template)", "", "ops", "TestAFreeClaimHoldsNothingUp"},
 	{"`system` sees all shards before a pod comes back without a disk", "podWaits", "return view.Removes(&t.View, p) && carriesData(&t.View, p) && access.Blind(t)", "_ = access.Blind\n\treturn false", "ops", "TestNoPodComesBackWithoutADiskWhileSystemDoesNotSeeAllShards"},
 	{"a removal ends when no further disk is desired", "Removed", " && !anyFurther(&t.View)", " && (true || anyFurther(&t.View))", "ops", "TestARemovalOfDisksEndsWhenEachNodeHasWhatIsDesired"},
+	{"a template that is kept mounts the disks that nodes have", "Hold", "e.Mounts = view.DisksInUse(v, e.Name, e.Sizes)", "_ = view.DisksInUse", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},
+	{"so does one that is made again", "Hold", "= op.Recreation.Mounts, op", "= \"\", op", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},
+	{"a disk on which nothing is is not forced on others", "hasDisk", "written(v, p, disk) || ", "true || ", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},
+	{"such a template has the mark of the pods that run it", "markAs", "slices.Contains(model.Listed(e.Marks), markOf(set))", "true", "ops", "TestATemplateGetsTheDisksBackThatNodesHave"},
+	{"a StatefulSet that loses what pods lack has their mark", "keptHash", "e.Lacked || ", "", "ops", "TestAStatefulSetThatLosesADiskHasTheMarkOfItsPods"},
 	{"a pause keeps the exclusion while the template does without a disk", "StillLeaving", "|| !wide && t.Waits", "|| false && wide && t.Waits", "ops", "TestAPausedRemovalGivesTheExclusionBackOnceTheTemplateHasItsDisks"},
 }

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -32,10 +34,17 @@ func (w *world) keepsDisks(t *template, e *model.EffectiveSet, commit int, saved
 			t.mounts |= 1 << (disk - 1)
 		}
 	}
-	if !asWanted && !changed {
-		return t.hash
+	mark = t.hash
+	if asWanted || changed {
+		mark = w.marks(t, e, wanted, known, saved)
 	}
-	return w.marks(t, e, wanted, known, saved)
+	if more := disksIn(e.Mounts) & t.shape.disks() &^ t.mounts; more != 0 && !asWanted {
+		t.mounts |= more
+		if next := w.marks(t, e, wanted, known, saved); mark == "" || slices.Contains(model.Listed(e.Marks), next) {
+			mark = next
+		}
+	}
+	return mark
 }
 
 func (w *world) setsDisks(t *template, e *model.EffectiveSet, wanted *template, known bool, saved model.Saved) (changed bool) {
@@ -84,7 +93,7 @@ func (w *world) marks(t *template, e *model.EffectiveSet, wanted *template, know
 		fewer := before.shape.disks() &^ t.shape.disks()
 		more := t.shape.disks() &^ before.shape.disks()
 		mounts := before.mounts
-		if known && fewer != 0 && more == 0 && t.shape.disks() == wanted.shape.disks() {
+		if known && !e.Lacked && fewer != 0 && more == 0 && t.shape.disks() == wanted.shape.disks() {
 			mounts &^= fewer
 		}
 		if before.content == t.content && before.version == t.version && mounts == t.mounts {

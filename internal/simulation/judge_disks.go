@@ -333,10 +333,12 @@ func (w *world) widens(s *set, wanted int) bool {
 }
 
 // keepsMounts: a template that is recreated mounts what it did, of the disks that there are claim templates
-// of by now. One that is desired no more it may mount too: its claim template is there.
-func keepsMounts(was, is *template) bool {
+// of by now. One that is desired no more it may mount too, and those that its pods use: their claim templates
+// are there.
+func (w *world) keepsMounts(s *set, was, is *template) bool {
 	kept := was.mounts & is.shape.disks()
-	return is.mounts&kept == kept && (is.mounts == kept || is.hash == was.hash)
+	used := w.uses(w.setIndex(s.name)) & is.shape.disks()
+	return is.mounts&kept == kept && (is.mounts&^used&^kept == 0 || is.hash == was.hash)
 }
 
 // bereft: a pod does without a disk of which it has the volume, and which its StatefulSet mounts.

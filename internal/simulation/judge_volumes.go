@@ -134,7 +134,7 @@ func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
 	switch {
 	case e.Replicas != s.replicas:
 		w.violate("H", "%s is recreated with %d replicas, and had %d", s.name, e.Replicas, s.replicas)
-	case !is.same(&was) || is.counts != was.counts || is.soft != was.soft || !keepsMounts(&was, &is):
+	case !is.same(&was) || is.counts != was.counts || is.soft != was.soft || !w.keepsMounts(s, &was, &is):
 		w.violate("H", "%s is recreated on template %s (counts %d), and had %s (%d): its pods are of another revision now", s.name, is.hash, is.counts, was.hash, was.counts)
 	case was.other(is.shape) && (is.size != s.wants.size || is.class != s.wants.class):
 		w.violate("H", "%s is recreated with claims of %v, and had %v", s.name, is.shape, was.shape)

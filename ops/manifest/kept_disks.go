@@ -58,22 +58,42 @@ func keepsDisks(set, wanted *unstructured.Unstructured, sizes model.SizeList) er
 	if len(desired) == 0 {
 		return nil
 	}
-	first, at := desired[0], mountOf(set, desired[0])
 	for _, name := range sizes.Names() {
 		if !model.DataVolume(name) || slices.Contains(desired, name) {
 			continue
 		}
 		if !slices.Contains(diskNames(set), name) {
-			if err := insertLike(set, name, first); err != nil {
+			if err := insertLike(set, name, desired[0]); err != nil {
 				return fmt.Errorf("keeping the disk %s of StatefulSet %s: %w", name, set.GetName(), err)
 			}
 		}
-		if to := strings.ReplaceAll(at, first, name); mountOf(set, name) == "" && to != at {
-			mountLike(set, first, name)
-			addFolders(set, at, to)
-		}
+		mountDisk(set, desired[0], name)
 	}
 	return nil
+}
+
+// mountDisk has the template mount a disk as the first one; it says whether it did not do so before.
+func mountDisk(set *unstructured.Unstructured, first, name string) bool {
+	at := mountOf(set, first)
+	to := strings.ReplaceAll(at, first, name)
+	if mountOf(set, name) != "" || to == at {
+		return false
+	}
+	mountLike(set, first, name)
+	addFolders(set, at, to)
+	return true
+}
+
+// mountDisks has the template mount disks of which the StatefulSet has claim templates; it says whether the
+// template has changed.
+func mountDisks(set *unstructured.Unstructured, disks string) (changed bool) {
+	has := diskNames(set)
+	for _, name := range model.Listed(disks) {
+		if slices.Contains(has, name) && mountDisk(set, has[0], name) {
+			changed = true
+		}
+	}
+	return changed
 }
 
 func insertLike(set *unstructured.Unstructured, name, first string) error {
@@ -89,20 +109,26 @@ func insertLike(set *unstructured.Unstructured, name, first string) error {
 	return insertDisk(set, name, like)
 }
 
-// mountLike mounts a disk wherever the first one is mounted.
+// mountLike mounts a disk wherever the first one is mounted, behind the other disks: the mark of the template
+// is the one that it had where it mounted the disk before.
 func mountLike(set *unstructured.Unstructured, first, name string) {
 	eachContainer(set, func(container map[string]any) {
 		mounts, _ := container["volumeMounts"].([]any)
-		for _, item := range slices.Clone(mounts) {
+		var added []any
+		behind := 0
+		for i, item := range mounts {
 			mount, _ := item.(map[string]any)
+			if of, _ := mount["name"].(string); model.DataVolume(of) {
+				behind = i + 1
+			}
 			if path, _ := mount["mountPath"].(string); mount["name"] == first {
 				next := (&unstructured.Unstructured{Object: mount}).DeepCopy().Object
 				next["name"], next["mountPath"] = name, strings.ReplaceAll(path, first, name)
-				mounts = append(slices.Clip(mounts), any(next))
+				added = append(added, any(next))
 			}
 		}
-		if len(mounts) > 0 {
-			container["volumeMounts"] = mounts
+		if len(added) > 0 {
+			container["volumeMounts"] = slices.Insert(slices.Clone(mounts), behind, added...)
 		}
 	})
 }

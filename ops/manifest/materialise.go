@@ -152,7 +152,7 @@ func asWanted(wanted *unstructured.Unstructured, all []*unstructured.Unstructure
 			keepGateway(set, before)
 		}
 	}
-	return set, setTemplateHash(set, all, saved, e.Resized)
+	return set, setTemplateHash(set, all, saved, e)
 }
 
 // keepDisks gives a StatefulSet that is kept the disks that it has now: what is saved may have more,
@@ -164,10 +164,23 @@ func keepDisks(set, wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	if err == nil {
 		err = keepsDisks(set, wanted, e.Sizes)
 	}
-	if err != nil || !changed {
+	if err == nil && changed {
+		err = setTemplateHash(set, all, saved, e)
+	}
+	if err == nil && mountDisks(set, e.Mounts) {
+		err = markAs(set, all, saved, e)
+	}
+	return err
+}
+
+// markAs gives the template the mark of pods that run what it says. Where none does it keeps its mark: pods
+// that lack a disk are known by that.
+func markAs(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) error {
+	had := markOf(set)
+	if err := setTemplateHash(set, all, saved, e); err != nil || had == "" || slices.Contains(model.Listed(e.Marks), markOf(set)) {
 		return err
 	}
-	return setTemplateHash(set, all, saved, e.Resized)
+	return unstructured.SetNestedField(set.Object, had, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
 }
 
 // savedOf are the objects that are saved of a StatefulSet.

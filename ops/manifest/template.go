@@ -18,11 +18,11 @@ import (
 // pod carries the hash of the template that it was made from, so that a pod is known to be
 // outdated by itself: what changes in place makes another ControllerRevision and not another hash.
 // A set that differs from what was effective before only in what restarts nothing keeps the hash
-// that it had, whatever went into that one; with resized also where running pods get what differs.
-func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, resized bool) error {
+// that it had, whatever went into that one; with Resized also where running pods get what differs.
+func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) error {
 	hash, err := templateHash(set, nil)
 	if err == nil {
-		hash = keptHash(hash, set, all, saved, resized)
+		hash = keptHash(hash, set, all, saved, e)
 		err = unstructured.SetNestedField(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func markOf(set *unstructured.Unstructured) string {
 
 // keptHash is the hash of the last effective object, or of the one before it,
 // where no process would read anything else from this template.
-func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, resized bool) string {
+func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) string {
 	for _, suffix := range []string{"", rememberedSuffix, liveSuffix} {
 		name := set.GetName() + suffix
 		if _, ok := saved[name]; !ok {
@@ -114,15 +114,21 @@ func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.U
 		}
 		c := comparison{set: set.GetName(), common: commonSettings(all), before: before, after: set}
 		// Pods come to do without a disk one by one, and then their StatefulSet does: no process restarts.
-		desired, fewer := wantedOf(all, set.GetName()), furtherDisks(set, before)
-		if desired == nil || len(fewer) == 0 || !slices.Equal(diskNames(set), diskNames(desired)) || c.compareFewer(fewer) != nil {
+		fewer := furtherDisks(set, before)
+		if e.Lacked || len(fewer) == 0 || !asDesired(set, all) || c.compareFewer(fewer) != nil {
 			c.compare("", before.Object, set.Object)
 		}
-		if had != "" && !slices.ContainsFunc(c.changes, func(o model.Change) bool { return o.Restarts() && !(resized && o.Class == model.ChangeResize) }) {
+		if had != "" && !slices.ContainsFunc(c.changes, func(o model.Change) bool { return o.Restarts() && !(e.Resized && o.Class == model.ChangeResize) }) {
 			return had
 		}
 	}
 	return hash
+}
+
+// asDesired reports whether a StatefulSet has the disks that are desired.
+func asDesired(set *unstructured.Unstructured, all []*unstructured.Unstructured) bool {
+	desired := wantedOf(all, set.GetName())
+	return desired != nil && slices.Equal(diskNames(set), diskNames(desired))
 }
 
 // wantedOf is the desired StatefulSet of this name; nil for none.

@@ -158,6 +158,10 @@ type EffectiveSet struct {
 	// applied. Classes are their storage classes, and Attributes their
 	// VolumeAttributesClasses, likewise.
 	Sizes, Classes, Attributes SizeList
+	// Mounts are disks of these, separated by commas, that a kept template mounts in any case, and Marks the marks of
+	// the pods that have them; "" for none. Lacked is true while it is made without disks that pods lack.
+	Mounts, Marks string
+	Lacked        bool
 	// Unused are disks, separated by commas, that it has claim templates of and that its pod template
 	// does not mount for a moment: the pod that restarts then does without them. "" for none.
 	Unused string

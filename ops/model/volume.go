@@ -282,6 +282,11 @@ type Recreation struct {
 	Sizes      SizeList `json:"sizes"`
 	Classes    SizeList `json:"classes,omitempty"`
 	Attributes SizeList `json:"attributes,omitempty"`
+	// Mounts are the disks, separated by commas, that the template of the new one mounts in any case, because
+	// nodes have them. "" for none.
+	Mounts string `json:"mounts,omitempty"`
+	// Lacked is true where it loses disks that pods lack, so that one of its pods comes back.
+	Lacked bool `json:"lacked,omitempty"`
 	// Smaller is true where its claims are to become smaller: their volumes are then replaced.
 	Smaller bool `json:"smaller,omitempty"`
 }

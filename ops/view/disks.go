@@ -55,6 +55,41 @@ func written(v *View, p *model.Pod, disk string) bool {
 	})
 }
 
+// DisksInUse are the disks of a list that nodes of a StatefulSet have, separated by commas: a template without
+// one of them brings the next pod back without what is on that. A disk on which CrateDB has not started is none
+// of them: a pod may have failed for it, and the others go on without. "" where the list has one disk only.
+func DisksInUse(v *View, set string, sizes model.SizeList) string {
+	disks := sizes.Only(model.DataVolume).Names()
+	if len(disks) < 2 {
+		return ""
+	}
+	return strings.Join(slices.DeleteFunc(disks, func(disk string) bool {
+		return !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && hasDisk(v, p, disk) })
+	}), ",")
+}
+
+// hasDisk reports whether the node in a pod has a disk.
+func hasDisk(v *View, p *model.Pod, disk string) bool {
+	if p.Volumes == "" || !p.Uses(disk) {
+		return false
+	}
+	return written(v, p, disk) || Serves(p) || Joined(v, p)
+}
+
+// MarksOf are the marks of the templates of pods whose nodes have any of these disks, separated by commas.
+func MarksOf(v *View, set, disks string) string {
+	var marks []string
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		has := func(disk string) bool { return hasDisk(v, p, disk) }
+		if p.Set == set && p.Template != "" && !slices.Contains(marks, p.Template) && slices.ContainsFunc(model.Listed(disks), has) {
+			marks = append(marks, p.Template)
+		}
+	}
+	slices.Sort(marks)
+	return strings.Join(marks, ",")
+}
+
 // AnyExtraDisk reports whether a pod of a StatefulSet has such a disk.
 func AnyExtraDisk(v *View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && len(ExtraDisks(v, p)) > 0 })

@@ -52,6 +52,7 @@ func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 		Recreation: &model.Recreation{
 			Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Smaller: aim.Smaller(&t.View, live.Name),
 			Sizes: sizesFor(&t.View, live.Name), Classes: classesFor(&t.View, live.Name), Attributes: attributesFor(&t.View, live.Name),
+			Lacked: view.HeldBack(&t.View, live.Name) != "", Mounts: view.DisksInUse(&t.View, live.Name, sizesFor(&t.View, live.Name)),
 		},
 	}
 	return true
@@ -311,6 +312,7 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	switch {
 	case live == nil && recreating:
 		e.Sizes, e.Classes, e.Attributes = op.Recreation.Sizes, op.Recreation.Classes, op.Recreation.Attributes
+		e.Mounts, e.Lacked = op.Recreation.Mounts, op.Recreation.Lacked
 		e.Template, e.KeepGateway = model.TemplateKept, false
 	case live == nil && v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) > 0 && v.DesiredSet(e.Name) != nil:
 		// The record was lost while it was gone: nobody knows any other template, and pods without
@@ -331,6 +333,12 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 		// What is saved of it may be older than its recreation.
 		e.Sizes, e.Classes = model.Sizes(v.Observed.Volumes, e.Name), model.Classes(v.Observed.Volumes, e.Name)
 		e.Attributes = model.AttributesList(v.Observed.Volumes, e.Name)
+	}
+	if live != nil && e.Template != model.TemplateWanted {
+		e.Mounts = view.DisksInUse(v, e.Name, e.Sizes)
+	}
+	if e.Mounts != "" {
+		e.Marks = view.MarksOf(v, e.Name, e.Mounts)
 	}
 	e.Unused = view.Narrowing(v, e.Name)
 }
