@@ -3,6 +3,7 @@ package simulation
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
 	"stevedore.dev/stevedore/internal/names"
@@ -266,7 +267,7 @@ func (k *kubernetes) like(t template, mark string) int {
 func (t *template) says() string {
 	mark := "h" + strconv.Itoa(t.content) + "-" + t.version
 	if t.mounts != 0 {
-		mark += "+" + t.mounts.String()
+		mark += "+" + strings.ReplaceAll(t.mounts.String(), ",", "+") // as a hash it has no comma
 	}
 	return mark
 }
