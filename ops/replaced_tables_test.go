@@ -278,6 +278,14 @@ func TestAnExchangeWhoseAnswerIsLostIsNotDoneAgain(t *testing.T) {
 	assert.Equal(t, 1, reported(w, "TableReplaced"))
 }
 
+// Whether the names may be exchanged is recorded before anybody is asked, and stays so whatever is found out later.
+func TestAnExchangeThatWasAskedForIsRecordedBefore(t *testing.T) {
+	w := replaces(t)
+	w.unanswered = 1
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchSwap && f.Sent })
+	assert.True(t, w.record.Backups.Fetch.Tried)
+}
+
 // Wherever the daemon dies, and whatever is lost: the table is as before or as in the snapshot, what was there before is
 // never dropped, and nothing of the restore stays that is red.
 func TestAReplacementSurvivesAKill(t *testing.T) {

@@ -169,3 +169,11 @@ func (w *world) swapRows(query string, arguments []any) (rows [][]string, ok boo
 	}
 	return rows, true
 }
+
+// masterOf is the id of the first node; where nobody is there it stays as it is.
+func masterOf(db *model.Database) string {
+	if len(db.Nodes) == 0 {
+		return db.MasterNode
+	}
+	return db.Nodes[0].ID
+}

@@ -232,6 +232,7 @@ func (w *world) observe() (o model.Observed) {
 			}
 		}
 	}
+	db.MasterNode = masterOf(&db)
 	o.Pods = append(o.Pods, w.ending()...)
 	for name, s := range w.secrets {
 		seen := model.Secret{Name: name, Exists: true, Version: s.version, Labelled: s.labelled}

@@ -36,10 +36,12 @@ type origin struct {
 	flaw             flaw
 	// operations were done when it was made. It gets more, but for one that was restored.
 	operations int64
-	hidden     bool // the reading that is being made leaves it out
-	held       bool // its restore waited for the store
-	index      int  // of its UUID, 0 before anybody asked for it
-	swapped    bool // its name was another one's before, or is
+	hidden     bool   // the reading that is being made leaves it out
+	held       bool   // its restore waited for the store
+	index      int    // of its UUID, 0 before anybody asked for it
+	swapped    bool   // its name was another one's before, or is
+	was        string // what it was called until exchanged
+	exchanged  millis
 	presumed   bool // a daemon was told that it is there already: it may be somebody's
 }
 

@@ -132,12 +132,12 @@ func fetchedName(of, schema string) string {
 }
 
 // drillStrings answers the queries of the executors; done is false for others.
-func (w *world) drillStrings(query string, arguments []any) (rows [][]string, done bool) {
+func (w *world) drillStrings(l *slot, query string, arguments []any) (rows [][]string, done bool) {
 	switch {
 	case !w.schedule.Start.Drills:
 	case strings.HasPrefix(query, "SELECT table_schema, table_name FROM sys.health WHERE missing_shards > 0"):
 		for i := range w.tables {
-			if _, missing, _ := w.health(i, 0); missing > 0 && !w.tables[i].denied {
+			if _, missing, _ := w.health(i, 0); missing > 0 && !w.tables[i].denied && !(w.nodeLags(l) && w.behind(&w.tables[i])) {
 				rows = append(rows, strings.SplitN(w.tables[i].name, ".", 2))
 			}
 		}
@@ -157,7 +157,7 @@ func (w *world) drillStrings(query string, arguments []any) (rows [][]string, do
 		}
 		return rows, true
 	default:
-		return w.swapStrings(query, arguments)
+		return w.swapStrings(l, query, arguments)
 	}
 	return nil, false
 }

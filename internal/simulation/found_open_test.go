@@ -55,6 +55,7 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2800024244: "the same, and nodes leave",
 		2900013754: "the same, of four nodes",
 		2500004205: "the same, and the volume of another node is lost",
+		3000002809: "the answer to an exchange of names is lost, and the node that is asked then is behind",
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
 		// Where the judge, the model or its people were wrong.
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",

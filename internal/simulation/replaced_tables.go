@@ -78,6 +78,7 @@ func (w *world) swapTables(d *daemon, from, to string) error {
 		return rejected("Relation '%s' or '%s' unknown", from, to)
 	}
 	w.judge.swaps(w, d, a, b)
+	a.was, b.was, a.exchanged, b.exchanged = a.name, b.name, w.now, w.now
 	a.name, b.name = b.name, a.name
 	a.swapped, b.swapped = true, true
 	for i := range w.shards {
@@ -119,7 +120,7 @@ func (w *world) execSwap(d *daemon, statement string, quoted []string) (done boo
 }
 
 // swapStrings answers what the executors ask of two tables of a name; done is false for others.
-func (w *world) swapStrings(query string, arguments []any) (rows [][]string, done bool) {
+func (w *world) swapStrings(l *slot, query string, arguments []any) (rows [][]string, done bool) {
 	switch {
 	case strings.HasPrefix(query, "SELECT grantee, type, state, ident FROM sys.privileges"), strings.Contains(query, "LIKE 'alter cluster swap%'"):
 		return nil, true
@@ -130,8 +131,8 @@ func (w *world) swapStrings(query string, arguments []any) (rows [][]string, don
 	}
 	for i := range w.tables {
 		t := &w.tables[i]
-		schema, name, _ := strings.Cut(t.name, ".")
-		if t.denied || name != arguments[0] || w.behind(t) {
+		schema, name, _ := strings.Cut(w.calledAt(l, t), ".")
+		if t.denied || name != arguments[0] || w.hiddenAt(l, t) {
 			continue
 		}
 		_, missing, under := w.health(i, w.wantedReplicas(t))
@@ -149,6 +150,31 @@ func (w *world) swapStrings(query string, arguments []any) (rows [][]string, don
 		}
 	}
 	return rows, true
+}
+
+// lagging is the first seed in whose schedules one node is behind that is not the master, and in what tables are called too.
+const lagging = 3_000_000_000
+
+// nodeLags: a node has not applied the last states of the cluster.
+func (w *world) nodeLags(l *slot) bool {
+	if w.schedule.Seed < lagging || w.now >= w.listingBehind {
+		return false
+	}
+	first := slices.IndexFunc(w.slots, func(o slot) bool { return o.pod.joined && o.index != w.master })
+	return first == l.index
+}
+
+// hiddenAt: a node does not know yet that a table is being restored.
+func (w *world) hiddenAt(l *slot, t *table) bool {
+	return w.behind(t) && (w.schedule.Seed < lagging || w.nodeLags(l))
+}
+
+// calledAt is what a table is called by a node.
+func (w *world) calledAt(l *slot, t *table) string {
+	if t.was != "" && t.exchanged >= w.behindSince && w.nodeLags(l) {
+		return t.was
+	}
+	return t.name
 }
 
 // cameBy is how the primaries of a table came to where they are.

@@ -161,7 +161,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		return nil, err
 	}
 	d.checked = w.now
-	rows, known := w.drillStrings(query, arguments)
+	rows, known := w.drillStrings(s.slot, query, arguments)
 	switch {
 	case known:
 	case strings.Contains(query, "['allocation']['enable'] FROM sys.cluster"):

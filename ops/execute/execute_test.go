@@ -30,6 +30,8 @@ type script struct {
 	hidesJobs bool
 	// replies by what a query holds, one after the other; the last stays.
 	replies map[string][][][]string
+	// second is what the node in the pod "q" answers; nil where each node answers alike.
+	second map[string][][][]string
 }
 
 func (s *script) fail(statement string) error {
@@ -66,6 +68,9 @@ func (s *script) Login(_ context.Context, pod, user, password string) (execute.S
 	}
 	if !s.logins[user+"/"+password] {
 		return nil, execute.ErrLoginRefused
+	}
+	if pod == "q" && s.second != nil {
+		return &talk{&script{replies: s.second}, user}, nil
 	}
 	return &talk{s, user}, nil
 }

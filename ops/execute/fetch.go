@@ -106,9 +106,9 @@ func dropFetched(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		return model.Result{}, err
 	}
 	defer s.Close()
-	rows, err := s.Strings(ctx, unfinished)
+	rows, err := t.unfinished(ctx, a, s)
 	if err != nil {
-		return model.Result{}, fmt.Errorf("reading sys.health: %w", err)
+		return model.Result{}, err
 	}
 	dropped := 0
 	for _, table := range fetched(a) {
@@ -124,6 +124,24 @@ func dropFetched(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		dropped++
 	}
 	return model.Result{Message: fmt.Sprintf("%d table(s) were dropped", dropped)}, nil
+}
+
+// unfinished are the tables of which a primary is not there, as two nodes show it. Of a drill all tables go: a name under
+// its schema, which this cluster alone gives, and the record say whose they are.
+func (t Tools) unfinished(ctx context.Context, a model.Action, s Session) ([][]string, error) {
+	if a.New {
+		return nil, nil
+	}
+	both, err := t.seconded(ctx, a, s)
+	if err != nil {
+		return nil, err
+	}
+	defer both[1:].Close()
+	rows, err := both.all(ctx, unfinished)
+	if err != nil {
+		return nil, fmt.Errorf("reading sys.health: %w", err)
+	}
+	return rows, nil
 }
 
 // dropAny drops a table, also one that is read only: it is what it was in the snapshot.

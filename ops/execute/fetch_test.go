@@ -88,7 +88,7 @@ func TestOnlyWhatARestoreHasMadeIsDropped(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScript("system/real")
-			s.replies = map[string][][][]string{"sys.health": {{{"old", "b"}, {"doc", "mine"}}}}
+			s.replies = map[string][][][]string{"sys.health": {{{"old", "b"}, {"doc", "mine"}}}, "FROM sys.nodes": {{{"n0"}}}}
 			_, err := execute.Run(t.Context(), c.action, backupTools(s, &listing{}))
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)

@@ -52,9 +52,9 @@ func pairOf(a model.Action) (table, other, schema, otherSchema, name string) {
 }
 
 // indexesOf are the UUIDs of the indexes of tables of a name, by schema, and the schemas of those that came from a snapshot
-// and have not moved nor started again since.
-func indexesOf(ctx context.Context, s Session, name string) (indexes map[string][]string, came map[string]bool, err error) {
-	rows, err := s.Strings(ctx, pathsOfTable, name)
+// and have not moved nor started again since. All nodes that are asked show the same.
+func indexesOf(ctx context.Context, of witnesses, name string) (indexes map[string][]string, came map[string]bool, err error) {
+	rows, err := of.all(ctx, pathsOfTable, name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading sys.shards: %w", err)
 	}
@@ -95,7 +95,7 @@ func prepareSwap(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	}
 	defer s.Close()
 	_, other, _, otherSchema, name := pairOf(a)
-	indexes, _, err := indexesOf(ctx, s, name)
+	indexes, _, err := indexesOf(ctx, witnesses{s}, name)
 	if err != nil {
 		return model.Result{}, err
 	}
@@ -178,7 +178,12 @@ func swapTables(ctx context.Context, a model.Action, t Tools) (model.Result, err
 	}
 	defer s.Close()
 	table, other, schema, otherSchema, name := pairOf(a)
-	indexes, _, err := indexesOf(ctx, s, name)
+	both, err := t.seconded(ctx, a, s)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer both[1:].Close()
+	indexes, _, err := indexesOf(ctx, both, name)
 	if err != nil {
 		return model.Result{}, err
 	}
@@ -202,7 +207,7 @@ func swapTables(ctx context.Context, a model.Action, t Tools) (model.Result, err
 	} else if err != nil {
 		return model.Result{}, err
 	}
-	if indexes, _, err = indexesOf(ctx, s, name); err == nil && !slices.Contains(indexes[schema], a.Index) {
+	if indexes, _, err = indexesOf(ctx, witnesses{s}, name); err == nil && !slices.Contains(indexes[schema], a.Index) {
 		err = fmt.Errorf("CrateDB says that %s and %s have exchanged their names, and does not show it", table, other)
 	}
 	return done, err
@@ -256,47 +261,73 @@ func lessWhole(ctx context.Context, s Session, a model.Action) (string, error) {
 	return "", nil
 }
 
-// dropCopy drops a table that was to take another's place and has not. Where the record was lost it may be the one that was
-// there before: all shards of both start again from their disks as they exchange their names, so one of which a primary came
-// from a snapshot has not done so.
+// dropCopy drops a table that was to take another's place and has not. What has its name by now may be the table that was
+// there before, so two ways of knowing have to say that it is the copy. The first is what has the name: its index, as two
+// nodes show it, or that it was asked for when there was no such table. The second is that the two have not exchanged
+// their names: two nodes show it, or nobody has asked for it, or a primary of the copy came from a snapshot. All
+// shards of both start again from their disks in an exchange.
 func dropCopy(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := swapping(ctx, a, t)
 	if err != nil {
 		return model.Result{}, err
 	}
 	defer s.Close()
-	_, other, _, otherSchema, name := pairOf(a)
+	_, other, _, _, _ := pairOf(a)
 	if !model.Kept(other) {
 		return model.Result{}, fmt.Errorf("table %s is none of a replacement, and is not dropped", other)
 	}
-	tables, err := s.Strings(ctx, replicasOfTable, name)
-	if err != nil {
-		return model.Result{}, fmt.Errorf("reading information_schema.tables: %w", err)
-	}
-	shown := slices.ContainsFunc(tables, func(r []string) bool { return r[0] == otherSchema })
-	switch {
-	case !shown && a.New && a.Index == "":
-		// It was asked for when there was none of that name, and has never had another one: a node that does not
-		// show it may be behind.
+	if a.New && a.Index == "" {
+		// It was asked for when there was none of that name, and has never had another one. A node that does not show
+		// it may be behind.
 		return model.Result{Message: "table " + other + " was dropped, where it was there"}, dropAny(ctx, s, other)
-	case !shown:
-		return model.Result{Message: "table " + other + " is not there"}, nil
 	}
-	indexes, came, err := indexesOf(ctx, s, name)
+	both, err := t.seconded(ctx, a, s)
 	if err != nil {
 		return model.Result{}, err
 	}
-	ours := came[otherSchema] || a.New
-	if a.Index != "" { // they may have exchanged their names since it was known
-		ours = slices.Contains(indexes[otherSchema], a.Index)
+	defer both[1:].Close()
+	is, err := isCopy(ctx, both, a)
+	switch {
+	case err != nil:
+		return model.Result{}, err
+	case is == "":
+		return model.Result{Message: "table " + other + " was dropped"}, dropAny(ctx, s, other)
+	case is == notThere:
+		return model.Result{Message: "table " + other + is}, nil
 	}
-	if !ours {
-		return model.Result{Code: model.ResultForeign, Message: "table " + other + " may be the one that was there before, and stays"}, nil
-	}
-	return model.Result{Message: "table " + other + " was dropped"}, dropAny(ctx, s, other)
+	return model.Result{Code: model.ResultForeign, Message: "table " + other + is}, nil
 }
 
-// dropKept drops a table that another one has taken the place of, while that one is whole: by its health and by reading it.
+// notThere is what is said of a table that somebody has dropped.
+const notThere = " is not there"
+
+// isCopy says what speaks against it that the other table of an action has not taken the place; "" for nothing.
+func isCopy(ctx context.Context, both witnesses, a model.Action) (string, error) {
+	_, _, _, otherSchema, name := pairOf(a)
+	tables, err := both.all(ctx, replicasOfTable, name)
+	if err != nil {
+		return "", fmt.Errorf("reading information_schema.tables: %w", err)
+	}
+	if !slices.ContainsFunc(tables, func(r []string) bool { return r[0] == otherSchema }) {
+		return notThere, nil
+	}
+	indexes, came, err := indexesOf(ctx, both, name)
+	if err != nil {
+		return "", err
+	}
+	its, unmoved := came[otherSchema], true
+	if a.Index != "" { // they may have exchanged their names since it was known
+		its = slices.Contains(indexes[otherSchema], a.Index)
+		unmoved = len(both) > 1 || !a.Tried || came[otherSchema]
+	}
+	if !its || !unmoved {
+		return " may be the one that was there before, and stays", nil
+	}
+	return "", nil
+}
+
+// dropKept drops a table that another one has taken the place of, while that one is whole: by its health, as two nodes show
+// it of tables that have the same indexes for both, and by reading it.
 func dropKept(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := swapping(ctx, a, t)
 	if err != nil {
@@ -307,7 +338,15 @@ func dropKept(ctx context.Context, a model.Action, t Tools) (model.Result, error
 	if !model.Kept(other) {
 		return model.Result{}, fmt.Errorf("table %s is none of a replacement, and is not dropped", other)
 	}
-	rows, err := s.Strings(ctx, healthOfTable, name)
+	both, err := t.seconded(ctx, a, s)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer both[1:].Close()
+	if _, _, err := indexesOf(ctx, both, name); err != nil {
+		return model.Result{}, err
+	}
+	rows, err := both.all(ctx, healthOfTable, name)
 	if err != nil {
 		return model.Result{}, fmt.Errorf("reading sys.health: %w", err)
 	}

@@ -37,6 +37,7 @@ func pair(edit func(replies map[string][][][]string)) *script {
 		"LIKE '%alter cluster swap%'": {nil},
 		"LIKE '%snapshot%'":           {nil},
 		"SELECT count(*)":             {{{"3"}}},
+		"FROM sys.nodes":              {{{"n0"}}},
 	}
 	if edit != nil {
 		edit(s.replies)

@@ -215,7 +215,7 @@ func swap(t *pass.Pass, f *model.Fetch) {
 		words += "; " + f.Held
 	}
 	said(t, f, words)
-	f.Sent = f.Sent || !a.New
+	f.Sent, f.Tried = f.Sent || !a.New, f.Tried || !a.New
 	t.Harmless(a)
 }
 
@@ -249,7 +249,7 @@ func resultOfSwap(b *model.Backups, f *model.Fetch, a model.Action, result model
 		if f.Yields != "" {
 			f.Rest = slices.Concat(f.Batch, f.Rest)
 		}
-		f.Batch, f.Step = nil, model.FetchNext
+		f.Batch, f.Step, f.Index, f.Tried = nil, model.FetchNext, "", false // the next copy has another index
 	case kind == model.ActionDropKept && step == model.FetchDrop && result.Code == model.ResultDone:
 		b.Kept = without(b.Kept, f.Targets()[0])
 		f.Batch, f.Step, f.Done = nil, model.FetchNext, 1

@@ -398,8 +398,8 @@ type Action struct {
 	// commas as NodeIDs and NodeNames are; Table is "schema.table".
 	Members                   string
 	NodeIDs, NodeNames, Table string
-	// Index is the UUID of an index of a table.
-	Index string
+	// Index is the UUID of an index of a table; Second is another pod whose node is asked too, "" for none.
+	Index, Second string
 	// Free are volume claims, separated by commas, on whose volume their pods have nothing: somebody
 	// may delete them.
 	Free string
@@ -411,11 +411,11 @@ type Action struct {
 	// Repository and Snapshot are CrateDB's names; Newest is another snapshot. Secrets are the
 	// parameters of a repository that Secrets have, as JSON, and SecretVersions what those Secrets
 	// were when this was decided. SnapshotTables are joined by commas; "" is all. Schema is what their schema
-	// becomes, with $1 for itself; "" where it stays. New: the repository is not known yet.
+	// becomes, with $1 for itself; "" where it stays. New: the repository is not known yet. Tried: two tables may have exchanged their names.
 	Repository, Snapshot, Newest            string
 	Secrets, SecretVersions, SnapshotTables string
 	Schema                                  string
-	New                                     bool
+	New, Tried                              bool
 	// Settings and Expected are cluster settings, or filters of Table; or a repository's parameters.
 	Settings, Expected SettingList
 	// Tables are those whose filters are changed for the drain, as JSON (Exclusions.Changed): the

@@ -69,6 +69,8 @@ type Fetch struct {
 	// Sent: Batch was asked for, and the answer may be lost. Aborted: a person has ended it.
 	Sent    bool `json:"sent,omitempty"`
 	Aborted bool `json:"aborted,omitempty"`
+	// Tried: the two tables may have exchanged their names since Index was known. It was asked for, whatever was found since.
+	Tried bool `json:"tried,omitempty"`
 }
 
 // FetchStep is how far a Fetch has come.
@@ -174,7 +176,7 @@ func (f *Fetch) equal(o *Fetch) bool {
 	switch {
 	case f.Drill != o.Drill, f.Command != o.Command, f.Repository != o.Repository, f.Snapshot != o.Snapshot, f.Schema != o.Schema, f.Step != o.Step, f.Of != o.Of:
 	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields, f.Presumed != o.Presumed:
-	case f.Singly != o.Singly, f.Sent != o.Sent, f.Aborted != o.Aborted, f.Verb != o.Verb, f.Index != o.Index, f.Dry != o.Dry, f.Said != o.Said, f.Held != o.Held:
+	case f.Singly != o.Singly, f.Tried != o.Tried, f.Sent != o.Sent, f.Aborted != o.Aborted, f.Verb != o.Verb, f.Index != o.Index, f.Dry != o.Dry, f.Said != o.Said, f.Held != o.Held:
 	case !f.Taken.Equal(o.Taken), !f.Began.Equal(o.Began), !f.Asked.Equal(o.Asked), !f.Moved.Equal(o.Moved), !f.Suspect.Equal(o.Suspect), !f.Since.Equal(o.Since):
 	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Skipped, o.Skipped), !slices.Equal(f.Stays, o.Stays):
 	default:

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -59,6 +60,31 @@ func (v *View) SQLPod() string {
 		}
 	}
 	return notReady
+}
+
+// SecondPod is another pod whose node answers as a member of this cluster, so that the two are the master's and one
+// more; "" for none. A node that is no master may be behind, and two of them may be so alike.
+func (v *View) SecondPod() string {
+	first, master, second := v.SQLPod(), "", ""
+	for i := range v.Observed.Pods {
+		p := &v.Observed.Pods[i]
+		n := find(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == p.NodeName })
+		if a := v.Answer(p.Name); p.Terminating || n == nil || a == nil || a.ClusterID != v.ExpectedID() {
+			continue
+		}
+		if n.ID == v.Observed.Database.MasterNode {
+			master = p.Name
+		} else if p.Name != first {
+			second = cmp.Or(second, p.Name)
+		}
+	}
+	switch master {
+	case "":
+		return ""
+	case first:
+		return second
+	}
+	return master
 }
 
 // NameTwice is node-name-twice: two nodes in sys.nodes have one name.
