@@ -77,6 +77,13 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 			p := s.podOf(hot + "-1")
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
 		}, model.TemplateKept, model.TemplateKept},
+		{"an external change has put the warm node on trial just now, and a hot node cannot run", func(s *situation) {
+			s.r.Operation, s.r.OnTrial = nil, []string{}
+			s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: s.podOf(hot + "-1").Template}, {Set: warm, Template: "before"}}
+			s.away(warm + "-0")
+			p := s.podOf(hot + "-1")
+			p.Ready, p.Waiting = false, "CrashLoopBackOff"
+		}, model.TemplateKept, model.TemplateKept},
 		{"it is away on a template that it has had for long", func(s *situation) {
 			s.r.OnTrial = nil
 			s.away(warm + "-0")
@@ -95,6 +102,35 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 			d := s.decide()
 			assert.Equal(t, c.hot, effective(t, d, hot).Template)
 			assert.Equal(t, c.warm, effective(t, d, warm).Template)
+		})
+	}
+}
+
+// Two sets are on trial, as the record was lost. Of one only a pod is away, which may have been well; the pod of the other
+// runs on what nobody has joined on.
+func TestASetOfWhichAPodRunsOnTrialGoesBeforeOneWhosePodIsAway(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		runs bool
+		hot  model.TemplateChoice
+	}{
+		{"the warm pod runs", true, model.TemplateKept},
+		{"it is away too", false, model.TemplateWanted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &model.Restart{Set: hot, Since: s.o.At}}
+			s.pending(model.ChangeRestart)
+			s.r.OnTrial, s.r.Verified = []string{hot, warm}, nil
+			for i := range s.o.Sets {
+				s.o.Sets[i].Template = "after"
+			}
+			s.away(warm + "-0")
+			s.podOf(warm + "-0").Template = "after"
+			gone := func(p model.Pod) bool { return p.Name == hot+"-0" || !c.runs && p.Name == warm+"-0" }
+			s.away(hot + "-0")
+			s.o.Pods = slices.DeleteFunc(s.o.Pods, gone)
+			assert.Equal(t, c.hot, effective(t, s.decide(), hot).Template)
 		})
 	}
 }

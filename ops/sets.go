@@ -95,6 +95,7 @@ func effective(t *pass.Pass) {
 	resized := aim.Growing(&t.View) || aim.Shrinking(&t.View) || view.Unequal(&t.View) && !present
 	kept := t.Rejected || t.Suspending || resized || setting.SettingsFirst(&t.View)
 	aim.NoteVerified(t)
+	aim.NoteTrial(t, "") // what an external change has put on trial since counts for the next one
 	forward, settings, gateway := aim.RollForward(&t.View), setting.SettingsAnnotation(&t.View), t.GatewayCounts()
 	aim.NoteTrial(t, forward)
 	var some [6]model.EffectiveSet // of most clusters

@@ -273,6 +273,27 @@ func TestTheTemplateHasTheDiskAgainWhileThePodStarts(t *testing.T) {
 	assert.LessOrEqual(t, w.narrow, 3*5)
 }
 
+// The template does without the disk until one pod is made. Whatever becomes of that pod, the next one of its name has all
+// disks: its node was given back by then, and may have copies on the way.
+func TestTheNextPodOfARestartHasItsDisksAgain(t *testing.T) {
+	w := twoDisksWorld(t)
+	w.desired = disked(w.desired, 1, sizeBefore)
+	narrow := func() bool {
+		op := w.record.Operation
+		return op != nil && op.Restart != nil && op.Restart.Narrow
+	}
+	for i := 0; i < 900 && !narrow(); i++ {
+		_, _ = w.turn()
+	}
+	require.True(t, narrow())
+	uid := w.record.Operation.Restart.PodUID
+	for i := 0; i < 30 && narrow(); i++ {
+		_, _ = w.turn()
+	}
+	require.Equal(t, uid, w.record.Operation.Restart.PodUID)
+	assert.False(t, narrow(), "the restart goes on, and no pod comes without the disk any more")
+}
+
 // A pod that has come back without a disk restarts before all else that is desired by then. While the
 // definition is refused it is said by name.
 func TestAPodThatLacksItsDiskComesFirst(t *testing.T) {

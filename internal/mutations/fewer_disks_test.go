@@ -19,6 +19,7 @@ var fewerDisks = []mutation{
 	{"a claim that a pod is to use again is not free", "free", " && !slices.Contains(IsToUse(v, p), c.Template)", "", "ops", "TestAFreeClaimHoldsNothingUp"},
 	{"`system` sees all shards before a pod comes back without a disk", "podWaits", "return view.Removes(&t.View, p) && carriesData(&t.View, p) && access.Blind(t)", "_ = access.Blind\n\treturn false", "ops", "TestNoPodComesBackWithoutADiskWhileSystemDoesNotSeeAllShards"},
 	{"a removal ends when no further disk is desired", "Removed", " && !anyFurther(&t.View)", " && (true || anyFurther(&t.View))", "ops", "TestARemovalOfDisksEndsWhenEachNodeHasWhatIsDesired"},
+	{"the template does without a disk for one pod only", "noteDone", "widens(t) //", "//", "ops", "TestTheNextPodOfARestartHasItsDisksAgain"},
 	{"a template that is kept mounts the disks that nodes have", "Hold", "e.Mounts = view.DisksInUse(v, e.Name, e.Sizes)", "_ = view.DisksInUse", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},
 	{"so does one that is made again", "Hold", "= op.Recreation.Mounts, op", "= \"\", op", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},
 	{"a disk on which nothing is is not forced on others", "hasDisk", "written(v, p, disk) || ", "true || ", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},

@@ -8,7 +8,7 @@ var replacedTables = []mutation{
 	{"what was there before is not dropped as a copy", "isCopy", "its, unmoved := came[otherSchema], true", "its, unmoved := true || came[otherSchema], true", "ops", "TestAReplacementSurvivesAKill"},
 	{"what has taken the place is not dropped", "isCopy", "its = slices.Contains(indexes[otherSchema], a.Index)", "its = indexes != nil", "ops/execute", "TestACopyIsDroppedOnlyBeforeItHasTakenThePlace"},
 	{"what is kept goes only while the other is whole", "dropKept", `return r[0] == schema && r[1] == "0"`, "return r[0] == schema", "ops/execute", "TestWhatIsKeptIsDroppedOnlyWhileTheOtherIsWhole"},
-	{"two nodes show what is dropped", "all", "if i > 0 && !slices.Equal(lines(rows), lines(more)) {", "if false && !slices.Equal(lines(rows), lines(more)) {", "ops/execute", "TestNoTableIsDroppedNorExchangedOnTheWordOfOneNode"},
+	{"two nodes show what is dropped", "all", "if i > 0 && !slices.Equal(lines(rows), lines(more)) {", "if i < 0 && !slices.Equal(lines(rows), lines(more)) {", "ops/execute", "TestNoTableIsDroppedNorExchangedOnTheWordOfOneNode"},
 	{"one node is enough where there is one", "seconded", "if len(rows) != 1 {", "if len(rows) < 0 {", "ops/execute", "TestNoTableIsDroppedNorExchangedOnTheWordOfOneNode"},
 	{"there the record, or how its shards came, says that it is the copy", "isCopy", "unmoved = len(both) > 1 || !a.Tried || came[otherSchema]", "unmoved = true", "ops/execute", "TestInAClusterOfOneNodeTheRecordSaysWhetherNamesWereExchanged"},
 	{"an exchange that was asked for is recorded", "swap", "f.Tried || !a.New", "f.Tried", "ops", "TestAnExchangeThatWasAskedForIsRecordedBefore"},

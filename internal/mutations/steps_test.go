@@ -4,6 +4,8 @@ package mutations
 // and the order in which things are recorded and done.
 var steps = []mutation{
 	{"what a rule asks for is looked for once more", "nothingFound", "if reason, holds := rule.Holds(rule.Asks.Answer(rows), \"\"); holds {", "if reason, holds := rule.Holds(rule.Asks.Answer(rows), \"\"); holds && false {", "ops/execute", "TestNoPodGoesWhereAQuestionFindsSomethingByNow"},
+	{"what runs on trial goes first", "precedes", "if runs := trialRuns(v, set); runs != trialRuns(v, other) {", "if runs := trialRuns(v, set); runs && !runs {", "ops", "TestASetOfWhichAPodRunsOnTrialGoesBeforeOneWhosePodIsAway"},
+	{"what is on trial just now counts", "effective", "aim.NoteTrial(t, \"\") //", "//", "ops", "TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn"},
 	{"the allocation is read again before a pod goes", "askOnceMore", "	if value != a.Allocation {\n		return fmt.Errorf(\"cluster.", "	if false {\n		return fmt.Errorf(\"cluster.", "ops", "TestAPodIsAskedOnceMoreBeforeItGoes"},
 	{"the nodes are looked for again before a pod goes", "askOnceMore", "return allThere(nodes, 0, a.Members, a.NodeNames)", "return allThere(nodes, 0, \"\", \"\")", "ops", "TestAPodIsAskedOnceMoreBeforeItGoes"},
 	{"a node that is listed has to answer before a pod goes", "allThere", "case silent(nodes[i]) && !slices.Contains(entries(restarted), name):", "case silent(nodes[i]) && len(restarted) < 0:", "ops", "TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite"},

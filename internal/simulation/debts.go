@@ -43,9 +43,11 @@ func (j *judge) owes(w *world, d *daemon) {
 		j.quiet, j.releases = w.now, released
 		return
 	}
-	if w.excludedByName(d) != nil {
-		j.left = w.now // ours are owed from when nothing is excluded any more that theirs keep shards off
+	hinders := w.excludedByName(d) != nil
+	if hinders || j.hindered {
+		j.left = w.now // ours are owed from when it is seen that theirs keep shards off nothing any more
 	}
+	j.hindered = hinders
 	if since := w.now - j.quiet; since < owedSoon || since < owedLong && (!d.calm || len(d.failures) > 0) {
 		return
 	}

@@ -55,6 +55,10 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2800024244: "the same, and nodes leave",
 		2900013754: "the same, of four nodes",
 		2500004205: "the same, and the volume of another node is lost",
+		2000114234: "a set is put on trial by an external change while another one cannot run",
+		2800040749: "the record is lost while one set is on trial, and a pod of another one is away",
+		3000013515: "the pod that came back without a disk cannot run, and another template comes",
+		3000014926: "what people exclude keeps ours while the cluster is released, and then their node is gone",
 		3000002809: "the answer to an exchange of names is lost, and the node that is asked then is behind",
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
 		// Where the judge, the model or its people were wrong.

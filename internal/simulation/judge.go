@@ -54,10 +54,11 @@ type judge struct {
 		at   millis
 	}
 	// left is when the last pod was gone that its set wants no more.
-	left    millis
-	reports int
-	calm    int // reports since all faults were over
-	success []string
+	left     millis
+	hindered bool // by the last pass what people exclude keeps ours
+	reports  int
+	calm     int // reports since all faults were over
+	success  []string
 	// stopped are the sets, by index, that a suspension has lowered.
 	stopped [3]bool
 	// lowered is when each set was last made smaller, and seen when whoever did it had last

@@ -261,6 +261,9 @@ func precedes(v *view.View, set, other string) bool {
 	if !TrialPods(v, set) || waits && v.DesiredSet(other) != nil && !view.PendingRestart(v, other) {
 		return false
 	}
+	if runs := trialRuns(v, set); runs != trialRuns(v, other) {
+		return runs // of the other only pods that are away may be on trial
+	}
 	if view.Restarting(v) {
 		switch v.Record.Operation.Restart.Set {
 		case set:
@@ -279,6 +282,12 @@ func precedes(v *view.View, set, other string) bool {
 		}
 	}
 	return false
+}
+
+// trialRuns reports whether a pod of the set is there that is on its live template.
+func trialRuns(v *view.View, set string) bool {
+	live := v.Live(set)
+	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && view.OnLive(p, live) })
 }
 
 // hasWritten reports whether a claim of the set says which version has written to it.

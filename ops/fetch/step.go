@@ -136,7 +136,7 @@ func leave(t *pass.Pass, f *model.Fetch) {
 
 func action(t *pass.Pass, f *model.Fetch, kind model.ActionKind) model.Action {
 	a := model.Action{
-		Kind: kind, Pod: t.SQLPod(), Second: t.SecondPod(), SystemSecret: t.SystemSecret(), Repository: f.Repository, Snapshot: f.Snapshot,
+		Kind: kind, Pod: t.SQLPod(), Second: view.SecondPod(&t.View), SystemSecret: t.SystemSecret(), Repository: f.Repository, Snapshot: f.Snapshot,
 		SnapshotTables: strings.Join(f.Batch, ","), Schema: f.Schema, New: f.Drill,
 	}
 	if f.Verb != "" && kind != model.ActionFetchTables {

@@ -64,7 +64,7 @@ func (v *View) SQLPod() string {
 
 // SecondPod is another pod whose node answers as a member of this cluster, so that the two are the master's and one
 // more; "" for none. A node that is no master may be behind, and two of them may be so alike.
-func (v *View) SecondPod() string {
+func SecondPod(v *View) string {
 	first, master, second := v.SQLPod(), "", ""
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]

@@ -79,16 +79,33 @@ func noteDone(t *pass.Pass) {
 	done := slices.DeleteFunc(model.Listed(next.Done), func(uid string) bool {
 		return !t.AnyPod(func(p *model.Pod) bool { return p.UID == uid })
 	})
-	if view.Restarting(&t.View) {
-		r := t.Record.Operation.Restart
-		p := view.PodNamed(&t.View, r.Pod)
-		its := r.Narrow && r.Removes == r.PodUID
-		if back := its && p != nil && p.UID != r.PodUID && p.Unused != ""; back && !slices.Contains(done, p.UID) {
+	if p := backFrom(t); p != nil {
+		if its := t.Record.Operation.Restart; its.Removes == its.PodUID && p.Unused != "" && !slices.Contains(done, p.UID) {
 			done = append(done, p.UID)
 		}
+		widens(t) // the next pod of its name has the disk, whatever becomes of this one
 	}
 	next.Done = strings.Join(done, ",")
 	t.Record.Removing = &next
+}
+
+// backFrom is the pod that was made while the template did without a disk for it; nil for none.
+func backFrom(t *pass.Pass) *model.Pod {
+	if !view.Restarting(&t.View) || !t.Record.Operation.Restart.Narrow {
+		return nil
+	}
+	r := t.Record.Operation.Restart
+	if p := view.PodNamed(&t.View, r.Pod); p != nil && p.UID != r.PodUID {
+		return p
+	}
+	return nil
+}
+
+// widens has the template of a restart mount all disks again.
+func widens(t *pass.Pass) {
+	next, restart := *t.Record.Operation, *t.Record.Operation.Restart
+	restart.Narrow, next.Restart = false, &restart
+	t.Record.Operation = &next
 }
 
 // usingDisks are the nodes that use a disk which is not desired, the pods that lack the use of one that
@@ -179,9 +196,7 @@ func Closes(t *pass.Pass) bool {
 		return false // a further disk that no pod has got yet
 	}
 	if narrows {
-		next, restart := *t.Record.Operation, *t.Record.Operation.Restart
-		restart.Narrow, next.Restart = false, &restart
-		t.Record.Operation = &next
+		widens(t)
 	}
 	return true
 }
