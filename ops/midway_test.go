@@ -259,6 +259,7 @@ func TestAGroupThatGoesWhileItsPodHangsGivesBackTheHold(t *testing.T) {
 		return op != nil && op.Step == model.StepDown && op.Restart != nil && op.Restart.Set == cold && w.pods[cold+"-0"].away > 0
 	})
 	w.desired = tiers(3, -1)
-	d := w.at().decide()
-	assert.Contains(t, kinds(d), model.ActionReleaseAllocation)
+	assert.NotContains(t, kinds(w.at().decide()), model.ActionReleaseAllocation, "it has its time to come back")
+	w.ahead(time.Hour)
+	w.until(func() bool { return w.record.Hold == nil })
 }

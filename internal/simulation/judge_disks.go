@@ -79,6 +79,9 @@ func (j *judge) narrows(w *world, d *daemon, s *set, e *model.EffectiveSet, is *
 		if !l.pod.exists && l.last&lost == 0 && w.copyOn(l, lost) == "" {
 			return // its pod did without it, and has gone once more
 		}
+		if op := w.stored.record.Operation; op != nil && op.Restart != nil && op.Restart.Pod == l.podName && l.volume.node == 0 {
+			return // its volume was lost since the daemon looked
+		}
 	}
 	w.violate("H", "the template of %s does without %s, and no node of it is empty and excluded", s.name, lost)
 }
