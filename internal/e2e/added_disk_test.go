@@ -24,7 +24,7 @@ func TestADiskIsAddedByARestart(t *testing.T) {
 	for _, c := range proof([]variant{
 		{"undisturbed", ""},
 		{"killed-after", "after:9"},
-	}, variant{"killed-before", "before:6"}, variant{"killed-later", "after:16"}) {
+	}, eachWrite(24, func(name, die string) variant { return variant{name, die} })...) {
 		t.Run(c.name, func(t *testing.T) {
 			v := departRestart(t, "disk-"+c.name)
 			before := v.set(hotSet)

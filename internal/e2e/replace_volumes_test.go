@@ -19,7 +19,7 @@ import (
 func TestAnotherStorageClassReplacesVolumesNodeByNode(t *testing.T) {
 	t.Parallel()
 	type variant struct{ name, die string }
-	for _, c := range proof([]variant{{"killed", "after:12"}}, variant{"undisturbed", ""}) {
+	for _, c := range proof([]variant{{"killed", "after:12"}}, append(eachWrite(44, func(name, die string) variant { return variant{name, die} }), variant{"undisturbed", ""})...) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			v := departRestart(t, "replace-"+c.name)

@@ -66,6 +66,18 @@ func cuts(writes int, one string) []string {
 	return all
 }
 
+// eachWrite are variants that are killed at each of so many writes, before it is sent and after, in a soak only. Where a
+// run has fewer writes nobody is killed.
+func eachWrite[V any](writes int, of func(name, die string) V) (all []V) {
+	if !soaks() {
+		return nil
+	}
+	for _, die := range cuts(writes-1, "") {
+		all = append(all, of("killed-"+strings.ReplaceAll(die, ":", "-"), die))
+	}
+	return all
+}
+
 // together lets the many runs of a soak go beside each other.
 func together(t *testing.T) {
 	if soaks() {

@@ -25,7 +25,7 @@ func TestVolumesGrowAroundRunningPods(t *testing.T) {
 	for _, c := range proof([]variant{
 		{"killed-before", "before:4"},
 		{"killed-after", "after:7"},
-	}, variant{"undisturbed", ""}, variant{"killed-later", "after:10"}) {
+	}, append(eachWrite(14, func(name, die string) variant { return variant{name, die} }), variant{"undisturbed", ""})...) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			v := depart(t, "volumes-"+c.name, grow)
