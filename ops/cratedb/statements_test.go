@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/testcluster"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -64,7 +65,7 @@ func TestAReadingAsksEachViewOnceAndKnowsTheSameEitherWay(t *testing.T) {
 			assert.Equal(t, "true", plain.Effective["stats.enabled"])
 			require.Len(t, plain.Denied, 1)
 			detailed, asked := read(true)
-			assert.Equal(t, 13, asked)
+			assert.Equal(t, 13+len(gates.Questions), asked)
 			assert.True(t, detailed.TablesKnown && detailed.SnapshotsKnown)
 			for _, n := range detailed.Nodes {
 				assert.NotNil(t, n.Attributes)
