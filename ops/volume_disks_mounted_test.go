@@ -94,7 +94,7 @@ func TestATemplateThatIsKeptMountsTheDisksThatNodesHave(t *testing.T) {
 }
 
 // What is recorded before a StatefulSet is deleted says which disks its template mounts, and whether it loses
-// those that pods lack: the pod that has one may be gone when it is made again.
+// those that pods lack: the pod that has one may be gone when it is recreated.
 func TestARecreationNotesTheDisksThatNodesHave(t *testing.T) {
 	for _, c := range []struct {
 		name, mounts string
@@ -116,7 +116,7 @@ func TestARecreationNotesTheDisksThatNodesHave(t *testing.T) {
 	}
 }
 
-// A StatefulSet that is made again with a disk that nodes have mounts it, and has the mark of their pods, so
+// A StatefulSet that is recreated with a disk that nodes have mounts it, and has the mark of their pods, so
 // that none of them restarts. A template of which no pod runs what it says by then keeps its mark.
 func TestATemplateGetsTheDisksBackThatNodesHave(t *testing.T) {
 	const both, first = model.SizeList("data0=1Gi,data1=1Gi,debug=1Gi"), model.SizeList("data0=1Gi,debug=1Gi")

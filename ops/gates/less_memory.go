@@ -36,7 +36,7 @@ func (h *HeapInUse) Words(next int64) string {
 	return words + "; garbage that is not collected yet is in it"
 }
 
-// about is what is used in sixteenths of the heap, rounded up: a status is not written anew for each byte.
+// about is what is used in sixteenths of the heap, rounded up: a status is not written again for each byte.
 func (h *HeapInUse) about() int64 {
 	step := max(h.Max/16, 1)
 	return min((h.Used+step-1)/step*step, h.Max)
