@@ -83,18 +83,24 @@ func TestATemplateMountsTheDisksThatItsStatefulSetHas(t *testing.T) {
 	assert.Contains(t, fewer, model.Change{Class: model.ChangeFewerDisks, Set: "crate-data-hot-c", Path: "spec.volumeClaimTemplates[data1]", Old: "{2 fields}"})
 }
 
+// materialises makes a StatefulSet of three pods what is to be applied of it.
+func materialises(t *testing.T) func(wanted *unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) (*unstructured.Unstructured, model.Saved) {
+	return func(wanted *unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) (*unstructured.Unstructured, model.Saved) {
+		t.Helper()
+		e.Name, e.Replicas = "crate-data-hot-c", 3
+		objects, next, err := manifest.Materialise([]*unstructured.Unstructured{wanted}, saved, model.Effective{Sets: []model.EffectiveSet{e}})
+		require.NoError(t, err)
+		return objects[0], next
+	}
+}
+
 // A disk that is not desired any more stays mounted until its StatefulSet is recreated without it, but
 // for a moment in which one pod restarts. No process reads anything else for it: the mark stays. What
 // was saved may be lost, also in that moment.
 func TestATemplateKeepsADiskThatIsToGo(t *testing.T) {
 	const both, first = model.SizeList("data0=1Gi,data1=1Gi,debug=1Gi"), model.SizeList("data0=1Gi,debug=1Gi")
 	two, desired := twoDisksSet(t), twoDisksSet(t)
-	put := func(wanted *unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) (*unstructured.Unstructured, model.Saved) {
-		e.Name, e.Replicas = "crate-data-hot-c", 3
-		objects, next, err := manifest.Materialise([]*unstructured.Unstructured{wanted}, saved, model.Effective{Sets: []model.EffectiveSet{e}})
-		require.NoError(t, err)
-		return objects[0], next
-	}
+	put := materialises(t)
 	one, _ := put(two, nil, model.EffectiveSet{Sizes: first})
 	desired.Object["spec"] = one.Object["spec"]
 	whole, saved := put(two, nil, model.EffectiveSet{Sizes: both})

@@ -155,12 +155,7 @@ func TestATemplateGetsTheDisksBackThatNodesHave(t *testing.T) {
 func TestAStatefulSetThatLosesADiskHasTheMarkOfItsPods(t *testing.T) {
 	const both, first = model.SizeList("data0=1Gi,data1=1Gi,debug=1Gi"), model.SizeList("data0=1Gi,debug=1Gi")
 	two, desired := twoDisksSet(t), twoDisksSet(t)
-	put := func(wanted *unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) (*unstructured.Unstructured, model.Saved) {
-		e.Name, e.Replicas = "crate-data-hot-c", 3
-		objects, next, err := manifest.Materialise([]*unstructured.Unstructured{wanted}, saved, model.Effective{Sets: []model.EffectiveSet{e}})
-		require.NoError(t, err)
-		return objects[0], next
-	}
+	put := materialises(t)
 	one, _ := put(two, nil, model.EffectiveSet{Sizes: first})
 	whole, saved := put(two, nil, model.EffectiveSet{Sizes: both})
 	desired.Object["spec"] = one.Object["spec"]

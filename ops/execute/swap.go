@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -21,9 +22,10 @@ const (
 	replicasOfTable = `SELECT table_schema, number_of_replicas FROM information_schema.tables WHERE table_name = $1`
 	// tablePrivileges are granted and denied on either. Privileges go with a table to its new name (PrivilegesModifier.swapPrivileges).
 	tablePrivileges = `SELECT grantee, type, state, ident FROM sys.privileges WHERE class = 'TABLE' AND (ident = $1 OR ident = $2)`
-	// swapJobs are exchanges that CrateDB still works on, and this query: another exchange behind one would undo it.
-	swapJobs = `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%alter cluster swap%'`
 )
+
+// swaps are exchanges that CrateDB still works on: another one behind it would undo it.
+var swaps = gates.Running("alter cluster swap")
 
 func swapStatement(from, to string) string {
 	return "ALTER CLUSTER SWAP TABLE " + tableList([]string{from}) + " TO " + tableList([]string{to})
@@ -74,10 +76,8 @@ func swapping(ctx context.Context, a model.Action, t Tools) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := jobs(ctx, s, swapJobs)
-	if err == nil && slices.ContainsFunc(rows, func(r []string) bool {
-		return strings.HasPrefix(strings.ToLower(strings.TrimSpace(r[0])), "alter cluster swap")
-	}) {
+	rows, err := jobs(ctx, s, swaps.SQL)
+	if err == nil && len(swaps.Answer(rows).Found) > 0 {
 		err = errors.New("CrateDB still works on an earlier ALTER CLUSTER SWAP TABLE")
 	}
 	if err != nil {
@@ -370,7 +370,7 @@ func swapStatements() []Statement {
 		{Name: "execute.healthOfTable", SQL: healthOfTable, Arguments: []any{"t0"}},
 		{Name: "execute.replicasOfTable", SQL: replicasOfTable, Arguments: []any{"t0"}},
 		{Name: "execute.tablePrivileges", SQL: tablePrivileges, Arguments: []any{"doc.t0", "stevedore_replaced_0a1b2c_doc.t0"}},
-		{Name: "execute.swapJobs", SQL: swapJobs},
+		{Name: "execute.swapJobs", SQL: swaps.SQL},
 		{Name: "execute.countRows", SQL: countRows("doc.t0")},
 		{Name: "execute.replicas", SQL: replicasStatement("doc.nowhere", "0-1"), Writes: true},
 		{Name: "execute.grantOnTable", SQL: privilegeStatement("GRANT", "DQL", "doc.nowhere", "u0"), Writes: true},

@@ -403,7 +403,7 @@ func TestAQuestionWithoutAnAnswerHoldsWhereDataIsAtRisk(t *testing.T) {
 
 // An empty answer of sys.jobs is none: with stats.enabled = false it has no row, whatever runs.
 func TestAQuestionOfWhatRunsFindsItself(t *testing.T) {
-	q := running("optimize table")
+	q := Running("optimize table")
 	row := func(statement string) []string { return []string{statement} }
 	own := row(q.SQL)
 	for _, c := range []struct {

@@ -23,9 +23,9 @@ type Question struct {
 	begins string
 }
 
-// running asks for statements that CrateDB works on and that begin with these words, in small letters. CrateDB may not say it:
+// Running asks for statements that CrateDB works on and that begin with these words, in small letters. CrateDB may not say it:
 // with stats.enabled = false, and without the privilege AL it says it of those of system only.
-func running(words string) *Question {
+func Running(words string) *Question {
 	return &Question{
 		What: strings.ToUpper(words) + " runs", View: "sys.jobs", itself: true, begins: words, UnknownPasses: true,
 		SQL: `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%` + words + `%'`,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/scale"
@@ -87,9 +88,7 @@ func (m *world) reading(record *model.Record) model.Database {
 	db.NodesKnown, db.DeniedKnown = true, true
 	db.ShardsKnown, db.UsersKnown, db.ChecksKnown, db.UnreplicatedKnown = true, true, true, true
 	db.TablesKnown, db.SnapshotsKnown, db.AllocationKnown = true, true, true
-	if db.Answers == nil {
-		db.Answers = model.NothingFound()
-	}
+	db.Answers = foreseen(db.Answers)
 	m.readNodes(&db)
 	m.countShards(&db)
 	if db.ClusterHealth.Colour != model.ColourUnknown {
@@ -434,4 +433,15 @@ func filledDisks(disks []model.Disk, bytes int64) []model.Disk {
 	}
 	out[at].Used = max(0, out[at].Used+bytes)
 	return out
+}
+
+// foreseen are the answers to gates.Questions in a plan: what its reading does not know is not there, as with all else.
+func foreseen(known []gates.Answer) []gates.Answer {
+	all := model.NothingFound()
+	for i := range min(len(known), len(all)) {
+		if known[i].Known {
+			all[i] = known[i]
+		}
+	}
+	return all
 }
