@@ -26,6 +26,7 @@ func TestADiskIsAddedByARestart(t *testing.T) {
 		{"killed-after", "after:9"},
 	}, eachWrite(24, func(name, die string) variant { return variant{name, die} })...) {
 		t.Run(c.name, func(t *testing.T) {
+			together(t)
 			v := departRestart(t, "disk-"+c.name)
 			before := v.set(hotSet)
 			v.define(with(disksOfHot, 2))

@@ -80,6 +80,7 @@ func TestADiskIsRemovedNodeByNode(t *testing.T) {
 	// Killed, a replacement of volumes and an added disk go the same way.
 	for _, c := range proof([]variant{{"undisturbed", ""}}, eachWrite(44, func(name, die string) variant { return variant{name, die} })...) {
 		t.Run(c.name, func(t *testing.T) {
+			together(t)
 			v := departRestart(t, "undisk-"+c.name, with(disksOfHot, 2))
 			nodes, claims := v.rows(cutCluster, "SELECT id FROM sys.nodes ORDER BY 1"), v.claimsOf()
 			v.define(with(disksOfHot, 1))
