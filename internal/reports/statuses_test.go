@@ -57,6 +57,7 @@ type statusProcess struct {
 	measured *counts
 	now      *atomic.Int64
 	stop     func()
+	close    func() // the connections of its client
 }
 
 func newStatuses(t *testing.T, server *recordtest.ConfigMaps, to *forgetest.Server, webhook reports.Config) *statusProcess {
@@ -70,7 +71,7 @@ func newStatuses(t *testing.T, server *recordtest.ConfigMaps, to *forgetest.Serv
 	})
 	require.NoError(t, err)
 	measured := newCounts()
-	return &statusProcess{process: p, statuses: reports.NewStatuses(p.queue, reports.Posters{repository: client}, measured), measured: measured, now: clock}
+	return &statusProcess{process: p, statuses: reports.NewStatuses(p.queue, reports.Posters{repository: client}, measured), measured: measured, now: clock, close: client.Close}
 }
 
 func (p *statusProcess) run(t *testing.T) *statusProcess {
@@ -241,6 +242,11 @@ func TestAFailureArrivesWhereverTheProcessIsKilled(t *testing.T) {
 					}
 					eventually(t, func() bool { return dead.Load() || len(waiting(t, configMaps)) == 0 }, "killed or done")
 					p.stop()
+					p.close()
+					// What the killed process had sent arrives before what the next one sends.
+					ended, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+					require.NoError(t, to.Quiet(ended))
+					cancel()
 					dead.Store(false)
 					configMaps.Before, configMaps.After = nil, nil
 					p = newStatuses(t, configMaps, to, reports.Config{}).run(t)

@@ -4,14 +4,19 @@
 package forgetest
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"stevedore.dev/stevedore/internal/forge"
 )
@@ -63,15 +68,55 @@ type Server struct {
 	lastID   int64
 	requests []string
 	answer   func(r *http.Request, n int) *Answer
+
+	open atomic.Int64 // connections that the server has accepted and not closed yet
 }
+
+// quietPath is asked by Quiet; it counts as no request.
+const quietPath = "/quiet"
 
 // New starts one; Close ends it.
 func New(platform forge.Platform, repository string, accounts map[string]Account) *Server {
 	s := &Server{Platform: platform, Repository: repository, accounts: accounts, comments: map[int][]Comment{}, lastID: 100}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			s.open.Add(-1)
+		}
+	}
 	s.Start()
 	return s
+}
+
+// Quiet waits until no request of a client that has ended can arrive any more. A process that is
+// killed leaves requests in the sockets: the server may read them after those of the next process.
+// The error says that ctx ended before.
+func (s *Server) Quiet(ctx context.Context) error {
+	// Connections are accepted in their order: once ours is answered all earlier ones were accepted.
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, s.URL+quietPath, nil)
+	if err != nil {
+		return err
+	}
+	own := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := own.Do(request)
+	if err != nil {
+		return fmt.Errorf("asking the server whether it is quiet: %w", err)
+	}
+	_ = answer.Body.Close()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for s.open.Load() > 0 {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%d connections are still open: %w", s.open.Load(), ctx.Err())
+		}
+	}
+	return nil
 }
 
 // API is the base of its addresses.
@@ -146,6 +191,9 @@ func (s *Server) Requests() []string {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == quietPath {
+		return
+	}
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 8<<20))
 	s.mu.Lock()
 	defer s.mu.Unlock()
