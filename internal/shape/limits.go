@@ -5,6 +5,7 @@ const (
 	longestFunction  = 60
 	longestCondition = 4
 	longestFile      = 500
+	largestFile      = 256 << 10 // bytes
 )
 
 // Limits are the measures of this repository. Who makes a value smaller writes the new one
@@ -16,4 +17,5 @@ var Limits = []Limit{
 	{"functions over 60 lines in ops/...", 0, 0, longFunctions},
 	{"conditions over 4 terms in ops/...", 0, 0, longConditions},
 	{"files over 500 lines in the repository", 0, 0, longFiles},
+	{"files in the repository that nobody wrote", 0, 0, unwrittenFiles},
 }

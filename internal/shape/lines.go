@@ -1,9 +1,11 @@
 package shape
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 )
 
 // coreLines are all lines of the packages that decide: what a person would have to read who
@@ -25,6 +27,22 @@ func longFiles(t *Tree) (Value, error) {
 		}
 	}
 	return largestFirst(long), nil
+}
+
+// unwrittenFiles are programs and data that a build has left: each clone would carry them for ever.
+func unwrittenFiles(t *Tree) (Value, error) {
+	return Value{Count: len(t.unwritten), Findings: t.unwritten}, nil
+}
+
+// unwritten says why no person can have written a file; it is empty if somebody can.
+func unwritten(text []byte) string {
+	switch {
+	case len(text) > largestFile:
+		return fmt.Sprintf("%d KiB", len(text)>>10)
+	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
+		return "is not text"
+	}
+	return ""
 }
 
 // sized is a finding with its size, by which findings are sorted.

@@ -23,7 +23,7 @@ func treeOf(t *testing.T, texts map[string]string) *Tree {
 		if strings.HasPrefix(name, "ops/") && !strings.HasSuffix(name, "_test.go") {
 			require.NoError(t, tree.add(name, []byte(texts[name])))
 		}
-		tree.all = append(tree.all, File{Name: name, Lines: linesOf([]byte(texts[name]))})
+		tree.note(name, []byte(texts[name]))
 	}
 	return tree
 }
@@ -71,6 +71,14 @@ func TestEachMeasureCountsAndFails(t *testing.T) {
 				{"ops/a.go", "needs 1 of the others"}, {"ops/b.go", "needs 2 of the others"}, {"ops/c.go", "needs 1 of the others"},
 				{"ops/d.go", "needs 1 of the others"}, {"ops/e.go", "needs 1 of the others"},
 			}},
+		},
+		{
+			"a program that a build left, and data that is too large to be read", unwrittenFiles,
+			map[string]string{
+				"ops/a.go": "package ops\n", "stevedore": "\x7fELF\x02\x01\x00", "docs/picture.png": "\x89PNG\xff",
+				"testdata/large.json": strings.Repeat(" ", 256<<10+1), "testdata/just.json": strings.Repeat("ü", 128<<10),
+			},
+			Value{Count: 3, Findings: []Finding{{"docs/picture.png", "is not text"}, {"stevedore", "is not text"}, {"testdata/large.json", "256 KiB"}}},
 		},
 		{
 			"two cycles, of which the larger counts, in packages of their own", largestComponent,

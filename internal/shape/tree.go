@@ -46,6 +46,8 @@ type Tree struct {
 	core, below []File
 	// all are the repository's Go files, tests too.
 	all []File
+	// unwritten are the files that no person can have written.
+	unwritten []Finding
 	// imports gives what the core imports; only that measure asks which reads types.
 	imports func() (types.Importer, error)
 }
@@ -97,9 +99,9 @@ func (t *Tree) add(name string, text []byte) error {
 	return nil
 }
 
-// list notes the lengths of all files that git knows.
+// list notes the lengths of all Go files that git knows, and each file that nobody wrote.
 func (t *Tree) list(root string) error {
-	git := exec.Command("git", "ls-files", "-z", "*.go")
+	git := exec.Command("git", "ls-files", "-z")
 	git.Dir = root
 	out, err := git.Output()
 	if err != nil {
@@ -113,9 +115,19 @@ func (t *Tree) list(root string) error {
 		if err != nil {
 			return err
 		}
-		t.all = append(t.all, File{Name: name, Lines: linesOf(text)})
+		t.note(name, text)
 	}
 	return nil
+}
+
+// note keeps what the measures of the whole repository ask of a file.
+func (t *Tree) note(name string, text []byte) {
+	if why := unwritten(text); why != "" {
+		t.unwritten = append(t.unwritten, Finding{name, why})
+	}
+	if strings.HasSuffix(name, ".go") {
+		t.all = append(t.all, File{Name: name, Lines: linesOf(text)})
+	}
 }
 
 // linesOf counts as wc -l does.

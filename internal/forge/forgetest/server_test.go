@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,8 @@ func TestAServerIsNotQuietWhileARequestOfAClientThatHasEndedIsUnderWay(t *testin
 	server := forgetest.New(forge.GitHub, "team/clusters", nil)
 	t.Cleanup(server.Close)
 	arrived, goOn := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(end) // before the server's own, which waits for its requests
 	server.Answering(func(*http.Request, int) *forgetest.Answer {
 		close(arrived)
 		<-goOn
@@ -35,8 +38,8 @@ func TestAServerIsNotQuietWhileARequestOfAClientThatHasEndedIsUnderWay(t *testin
 	}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	assert.ErrorContains(t, server.Quiet(short), "1 connections are still open")
-	close(goOn)
+	assert.ErrorIs(t, server.Quiet(short), context.DeadlineExceeded)
+	end()
 	long, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	assert.NoError(t, server.Quiet(long))
