@@ -28,6 +28,7 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 	t.Record = record
 	t.Policy = policy
 	t.Now = now
+	t.Even = view.AllEven(&t.View)
 	lifecycle.Rebuild(t)
 	lifecycle.Command(t)
 	aim.KeepAdopted(t)

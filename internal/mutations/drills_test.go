@@ -30,7 +30,7 @@ var drills = []mutation{
 	{"no restore that still waits is called dropped", "dropFetched", `t.answering(ctx, a, "RESTORE SNAPSHOT")`, `t.answering(ctx, a)`, "ops/execute", "TestTablesAreNotDroppedForGoodWhileARestoreStillHasNoAnswer"},
 	{"a table of an earlier restore is not this one's", "unfit", "case !f.Drill && slices.Contains(t.Observed.Database.Restore.Tables, f.Target(table)):", "case false:", "ops", "TestATableOfAnEarlierRestoreIsNotTakenForThisOne"},
 	{"tables that did not come are dropped during an operation", "drop", "why := cmp.Or(away(t), unseen(f, &t.Observed.Database))", "why := cmp.Or(busy(t), unseen(f, &t.Observed.Database))", "ops", "TestTablesThatDidNotComeAreDroppedDuringAnOperation"},
-	{"a repository in use is known again before it is changed", "repository", "if have.Name == \"\" && used(t, Name(want)) {", "if false && used(t, Name(want)) {", "ops", "TestADrillOfALostRecordIsFoundThoughTheRepositoryIsInUse"},
+	{"a repository in use is known again before it is changed", "repository", "if have.Name == \"\" && used(t, name) {", "if false && used(t, name) {", "ops", "TestADrillOfALostRecordIsFoundThoughTheRepositoryIsInUse"},
 	{"a snapshot that nobody can ask for ends", "givesUp", "if op.Restart != nil && op.Step == model.StepNext && t.Record.Hold == nil {", "if op.Restart != nil && false {", "ops", "TestASnapshotThatNobodyCanAskForHoldsNoOperationUp"},
 	{"those that are proven stay", "keptOf", "case tried && proven <= b.KeepAtLeast:", "case false:", "ops", "TestSnapshotsThatAreProvenStay"},
 }

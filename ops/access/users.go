@@ -163,7 +163,7 @@ func Unmade(v *view.View) (names []string, waits bool) {
 // keepsFailing reports whether making the user failed so often that nothing waits for it; it is
 // tried on.
 func keepsFailing(v *view.View, user string) bool {
-	return slices.ContainsFunc(v.Observed.Failures, func(f model.Failure) bool {
+	return model.Any(v.Observed.Failures, func(f *model.Failure) bool {
 		return f.Action.Kind == model.ActionSetUser && f.Action.User == user && f.Count >= passwordAttempts
 	})
 }

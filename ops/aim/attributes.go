@@ -16,7 +16,7 @@ func AskedForClass(v *view.View, c *model.Claim) bool {
 	if c.Modify == model.ModifyInfeasible || v.Record.Growth.Modifies(c.Set) {
 		return true
 	}
-	return slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool { return live.Holds(c) && live.Attributes != "" })
+	return model.Any(v.Observed.Volumes, func(live *model.VolumeTemplate) bool { return live.Holds(c) && live.Attributes != "" })
 }
 
 // RefuseAttributes refuses a VolumeAttributesClass that is not there or of another driver, before a
@@ -82,7 +82,7 @@ func asking(v *view.View, w *model.VolumeTemplate) map[string][]string {
 
 // asksForClass reports whether a claim is to ask for another VolumeAttributesClass.
 func asksForClass(d *model.Desired, c *model.Claim) bool {
-	return slices.ContainsFunc(d.Volumes, func(w model.VolumeTemplate) bool {
+	return model.Any(d.Volumes, func(w *model.VolumeTemplate) bool {
 		return w.Holds(c) && w.Attributes != "" && w.Attributes != c.Attributes
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // DisksWanted reports whether a StatefulSet is to get claims of further disks: their class is read.
 func DisksWanted(d *model.Desired) bool {
-	return !d.Removed && slices.ContainsFunc(d.Changes, func(c model.Change) bool { return c.Class == model.ChangeDisks })
+	return !d.Removed && model.Any(d.Changes, func(c *model.Change) bool { return c.Class == model.ChangeDisks })
 }
 
 // refuseDisks refuses further disks of which no volume could be made, or that may be another
@@ -25,7 +25,7 @@ func refuseDisks(t *pass.Pass) {
 	for _, s := range t.Desired.Sets {
 		further := view.FurtherDisks(&t.View, s.Name)
 		desired := func(template string) bool {
-			return slices.ContainsFunc(further, func(w model.VolumeTemplate) bool { return w.Name == template })
+			return model.Any(further, func(w *model.VolumeTemplate) bool { return w.Name == template })
 		}
 		extra := extraDisks(&t.View, s.Name)
 		is := func(template string) bool { return desired(template) && extra[template] == "" }
@@ -35,10 +35,11 @@ func refuseDisks(t *pass.Pass) {
 			}
 		}
 		for _, c := range t.Desired.Storage {
-			names := slices.DeleteFunc(slices.Clone(c.Claims), func(name string) bool { return !is(name) })
-			if c.Set == s.Name && len(names) > 0 {
-				asking = append(asking, model.ClaimClass{Set: c.Set, Class: c.Class, Claims: names})
+			if c.Set != s.Name || !slices.ContainsFunc(c.Claims, is) {
+				continue
 			}
+			c.Claims = slices.DeleteFunc(slices.Clone(c.Claims), func(name string) bool { return !is(name) })
+			asking = append(asking, c)
 		}
 		t.Refuses(gates.DiskNotBlank(s.Name, notBlank(&t.View, s, is)))
 	}
@@ -57,7 +58,7 @@ func itsOwn(v *view.View, c *model.Claim) bool {
 	if c.ClusterID == "" || c.ClusterID != v.Record.ClusterID || c.Made.IsZero() || c.Terminating {
 		return false
 	}
-	return slices.ContainsFunc(v.Observed.Claims, func(o model.Claim) bool {
+	return model.Any(v.Observed.Claims, func(o *model.Claim) bool {
 		its := o.Set == c.Set && o.Ordinal == c.Ordinal && model.DataVolume(o.Template) && view.HasTemplate(v, o.Set, o.Template)
 		older := !o.Made.IsZero() && !o.Made.After(c.Made.Add(madeTogether))
 		return its && older && o.ClusterID == c.ClusterID && !o.Terminating

@@ -38,24 +38,13 @@ func replacesOne(v *view.View) bool {
 	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return len(OtherVolumes(v, s.Name)) > 0 })
 }
 
-// DesiredVolume is the claim template that a claim, or a live claim template, is to be of; nil
-// where its StatefulSet has none of that name.
-func DesiredVolume(v *view.View, set, template string) *model.VolumeTemplate {
-	for i := range v.Desired.Volumes {
-		if w := &v.Desired.Volumes[i]; w.Set == set && w.Name == template {
-			return w
-		}
-	}
-	return nil
-}
-
 // OtherVolumes are the live claim templates from which no claim can become what is desired: of
 // another storage class, or larger. `debug` has no shards and only follows those that have.
 func OtherVolumes(v *view.View, set string) []model.VolumeTemplate {
 	var out []model.VolumeTemplate
 	data := false
 	for _, live := range v.Observed.Volumes {
-		w := DesiredVolume(v, live.Set, live.Name)
+		w := view.DesiredVolume(v, live.Set, live.Name)
 		if live.Set != set || w == nil {
 			continue
 		}
@@ -75,7 +64,7 @@ func otherClass(live, desired string) bool { return live != "" && desired != "" 
 // where its StatefulSet was made again with smaller ones: any other one somebody has made larger, and it
 // stays.
 func OnOtherVolume(v *view.View, c *model.Claim) bool {
-	w := DesiredVolume(v, c.Set, c.Template)
+	w := view.DesiredVolume(v, c.Set, c.Template)
 	if w == nil {
 		return false
 	}
@@ -103,9 +92,9 @@ func refuseVolumes(t *pass.Pass) {
 	var classes []model.ClaimClass
 	for _, s := range t.Record.Sets {
 		for _, live := range OtherVolumes(&t.View, s.Name) {
-			w := DesiredVolume(&t.View, live.Set, live.Name)
+			w := view.DesiredVolume(&t.View, live.Set, live.Name)
 			path := "spec.volumeClaimTemplates[" + live.Name + "]"
-			said := slices.ContainsFunc(t.Desired.Changes, func(c model.Change) bool { return c.Set == s.Name && strings.HasPrefix(c.Path, path) })
+			said := model.Any(t.Desired.Changes, func(c *model.Change) bool { return c.Set == s.Name && strings.HasPrefix(c.Path, path) })
 			switch other := otherClass(live.Class, w.Class); {
 			case MayReplace(&t.View) && other:
 				classes = append(classes, model.ClaimClass{Set: s.Name, Class: w.Class, Claims: []string{live.Name}})

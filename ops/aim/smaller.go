@@ -58,7 +58,7 @@ func smaller(v *view.View) bool {
 // Smaller reports whether the data volumes of a set are to be replaced by smaller ones.
 func Smaller(v *view.View, set string) bool {
 	return slices.ContainsFunc(OtherVolumes(v, set), func(live model.VolumeTemplate) bool {
-		w := DesiredVolume(v, set, live.Name)
+		w := view.DesiredVolume(v, set, live.Name)
 		return model.DataVolume(live.Name) && w.Size > 0 && w.Size < live.Size
 	})
 }
@@ -117,7 +117,7 @@ func unbounded(v *view.View, set string, ordinal int) bool {
 			claimed += c.Capacity
 		}
 	}
-	return slices.ContainsFunc(v.Observed.Database.Nodes, func(n model.Node) bool {
+	return model.Any(v.Observed.Database.Nodes, func(n *model.Node) bool {
 		return n.Name == p.NodeName && n.DiskSize > claimed+claimed/20
 	})
 }

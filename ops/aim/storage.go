@@ -11,8 +11,8 @@ import (
 
 // Unmade reports whether neither the StatefulSet nor a claim of it is there.
 func Unmade(o *model.Observed, set string) bool {
-	return !slices.ContainsFunc(o.Sets, func(s model.ObservedSet) bool { return s.Name == set }) &&
-		!slices.ContainsFunc(o.Claims, func(c model.Claim) bool { return c.Set == set })
+	return !model.Any(o.Sets, func(s *model.ObservedSet) bool { return s.Name == set }) &&
+		!model.Any(o.Claims, func(c *model.Claim) bool { return c.Set == set })
 }
 
 // RefuseClasses refuses new sets whose claims could have no volume; true where there is one.
@@ -57,7 +57,7 @@ func ClassProblems(asking []model.ClaimClass, known model.Storage) []string {
 func ClassWanted(d *model.Desired, o *model.Observed) bool {
 	grows := func(c model.Claim) bool { return grows(d, &c) || asksForClass(d, &c) }
 	other := func(live model.VolumeTemplate) bool {
-		return slices.ContainsFunc(d.Volumes, func(w model.VolumeTemplate) bool {
+		return model.Any(d.Volumes, func(w *model.VolumeTemplate) bool {
 			return w.Set == live.Set && w.Name == live.Name && otherClass(live.Class, w.Class)
 		})
 	}
@@ -66,7 +66,7 @@ func ClassWanted(d *model.Desired, o *model.Observed) bool {
 
 // grows reports whether a claim asks for less than its template is to.
 func grows(d *model.Desired, c *model.Claim) bool {
-	return slices.ContainsFunc(d.Volumes, func(w model.VolumeTemplate) bool { return w.Holds(c) && c.Requested > 0 && w.Size > c.Requested })
+	return model.Any(d.Volumes, func(w *model.VolumeTemplate) bool { return w.Holds(c) && c.Requested > 0 && w.Size > c.Requested })
 }
 
 // RefuseGrowth refuses larger volumes of classes that cannot grow, before a claim is asked.

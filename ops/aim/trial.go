@@ -129,7 +129,7 @@ func needsAnother(v *view.View, p *model.Pod) bool {
 // version is another one. Not so for what was never made, what nobody answers without, and what
 // the gateway of a new cluster waits for.
 func byUpgrade(v *view.View, set string) bool {
-	if !UpgradeDue(v) || view.Upgrading(v) || !slices.ContainsFunc(v.Desired.Changes, func(c model.Change) bool { return c.Class == model.ChangeImage && c.Set == set }) {
+	if !UpgradeDue(v) || view.Upgrading(v) || !model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Class == model.ChangeImage && c.Set == set }) {
 		return false
 	}
 	if v.Record.ClusterID == "" && (!anyReady(v, set) || stuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil) {
@@ -292,7 +292,7 @@ func trialRuns(v *view.View, set string) bool {
 
 // hasWritten reports whether a claim of the set says which version has written to it.
 func hasWritten(v *view.View, set string) bool {
-	return slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool { return c.Set == set && c.Version != "" })
+	return model.Any(v.Observed.Claims, func(c *model.Claim) bool { return c.Set == set && c.Version != "" })
 }
 
 // replacing reports whether a pod of the set does not run and is to get its live template.

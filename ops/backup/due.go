@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,8 +43,11 @@ func Due(v *view.View) model.DueSnapshot {
 // commanded is what a person asks for and was not begun; the zero value for nothing.
 func commanded(v *view.View) model.DueSnapshot {
 	asked := v.Observed.Commands.BackupAt
+	if asked == "" || asked == v.Record.Backups.Command {
+		return model.DueSnapshot{}
+	}
 	schedule, at, ok := model.BackupCommand(asked)
-	if !ok || asked == v.Record.Backups.Command || !scheduled(v, schedule) {
+	if !ok || !scheduled(v, schedule) {
 		return model.DueSnapshot{}
 	}
 	return model.DueSnapshot{Schedule: schedule, At: at, Command: true}
@@ -59,11 +63,11 @@ func scheduled(v *view.View, schedule string) bool {
 // which may be years. Of a name that is there no second snapshot is taken: a window of that very second has it.
 func void(t *pass.Pass) {
 	b, asked := t.Record.Backups, t.Observed.Commands.BackupAt
-	schedule, at, ok := model.BackupCommand(asked)
-	why, name := "the definition has no such schedule, or it begins with no time", model.SnapshotName(schedule, at)
 	if asked == "" || asked == b.Command {
 		return
 	}
+	schedule, at, ok := model.BackupCommand(asked)
+	why, name := "the definition has no such schedule, or it begins with no time", model.SnapshotName(schedule, at)
 	if ok && scheduled(&t.View, schedule) {
 		why = name + " is there already"
 		taken := slices.ContainsFunc(b.Taken, func(k model.TakenSnapshot) bool { return k.Name == name })
@@ -121,7 +125,7 @@ func Note(b *model.Backups, d *definition.Backups) {
 		}
 	}
 	b.Schedules, b.KeepAtLeast, b.Drills = next, d.KeepAtLeast, d.Drill != nil
-	b.Policy = fmt.Sprintf("keepAtLeast %d, maxDelay %s, unreadable %s", d.KeepAtLeast, d.MaxDelay, d.Unreadable)
+	b.Policy = "keepAtLeast " + strconv.Itoa(d.KeepAtLeast) + ", maxDelay " + d.MaxDelay.String() + ", unreadable " + d.Unreadable
 	b.Drill, b.DrillCron, b.DrillTimeZone = "", "", ""
 	if d.Drill != nil {
 		b.Drill, b.DrillCron, b.DrillTimeZone = d.Drill.String(), d.Drill.Cron, d.Drill.TimeZone

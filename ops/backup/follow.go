@@ -62,22 +62,23 @@ func compare(t *pass.Pass) {
 	if len(ours) == 0 && known && !waited {
 		return
 	}
-	if b.Listed.IsZero() && slices.ContainsFunc(db.Listing, func(s model.ListedSnapshot) bool { return runsElsewhere(b, &s) }) {
+	if b.Listed.IsZero() && model.Any(db.Listing, func(s *model.ListedSnapshot) bool { return runsElsewhere(b, s) }) {
 		return // the record of it was lost: it is waited for
 	}
 	b.Listed = db.Listed
 	taken := slices.Clone(b.Taken)
 	for _, s := range ours {
-		_, _, named := model.SnapshotOf(s.Name)
-		known := slices.ContainsFunc(taken, func(k model.TakenSnapshot) bool { return k.Name == s.Name })
+		known := model.Any(taken, func(k *model.TakenSnapshot) bool { return k.Name == s.Name })
 		running := b.Running != nil && b.Running.Name == s.Name
-		ended := s.State != model.SnapshotInProgress && !s.Unread()
-		if named && ended && !known && !running {
+		if known || running || s.State == model.SnapshotInProgress || s.Unread() {
+			continue
+		}
+		if _, _, named := model.SnapshotOf(s.Name); named {
 			taken = append(taken, model.TakenSnapshot{Name: s.Name, State: s.State, Finished: s.Finished, Tables: s.Tables})
 		}
 	}
 	taken = slices.DeleteFunc(taken, func(k model.TakenSnapshot) bool {
-		return !slices.ContainsFunc(ours, func(s model.ListedSnapshot) bool { return s.Name == k.Name })
+		return !model.Any(ours, func(s *model.ListedSnapshot) bool { return s.Name == k.Name })
 	})
 	slices.SortFunc(taken, func(a, c model.TakenSnapshot) int { return a.Finished.Compare(c.Finished) })
 	b.Taken = taken
@@ -92,8 +93,11 @@ func compare(t *pass.Pass) {
 // runsElsewhere reports whether a snapshot of ours runs in another repository, where those of this cluster went
 // before.
 func runsElsewhere(b *model.Backups, s *model.ListedSnapshot) bool {
+	if s.State != model.SnapshotInProgress || s.Repository == b.Repository.Name {
+		return false
+	}
 	_, _, ours := model.SnapshotOf(s.Name)
-	return ours && s.State == model.SnapshotInProgress && s.Repository != b.Repository.Name
+	return ours
 }
 
 // resumeFrom takes the windows of a record that was lost from the names of the snapshots, and one that

@@ -40,7 +40,7 @@ func takes(t *pass.Pass) bool {
 	if !t.Contact() || t.Record.Backups == nil {
 		return false
 	}
-	return len(snapshots.Versions(db)) <= 1 && (db.Health.Colour == model.Green || db.Health.Colour == model.Yellow)
+	return (len(db.Nodes) == 0 || snapshots.OneVersion(db)) && (db.Health.Colour == model.Green || db.Health.Colour == model.Yellow)
 }
 
 // First has a snapshot be taken before an operation of this kind begins.

@@ -33,9 +33,15 @@ func place(v *view.View) string {
 // settings of the desired repository, those that are secret left out.
 func settings(v *view.View) model.SettingList { return placed(v, place(v), false) }
 
-// known reports whether a version of CrateDB knows a parameter (manual, CREATE REPOSITORY).
+// parameterSince is the version from which CrateDB knows a parameter (manual, CREATE REPOSITORY), by the type of the
+// repository; it is not there for those that each version knows.
+var parameterSince = map[[2]string]string{
+	{"s3", "region"}: "6.3", {"s3", "use_path_style_access"}: "5.7", {"azure", "sas_token"}: "5.9",
+}
+
+// known reports whether a version of CrateDB knows a parameter.
 func known(kind, parameter, version string) bool {
-	since := map[string]string{"s3 region": "6.3", "s3 use_path_style_access": "5.7", "azure sas_token": "5.9"}[kind+" "+parameter]
+	since := parameterSince[[2]string{kind, parameter}]
 	return since == "" || version == "" || gates.CompareMinor(version, since) >= 0
 }
 
@@ -114,11 +120,12 @@ const foreignAgain = 10 * time.Minute
 func repository(t *pass.Pass) bool {
 	v, b := &t.View, t.Record.Backups
 	want := settings(v)
+	name := Name(want)
 	have := &b.Repository
-	if have.Name == "" && used(t, Name(want)) {
-		have.Name = Name(want) // the record of it was lost, and what it has is to be known before it can be changed
+	if have.Name == "" && used(t, name) {
+		have.Name = name // the record of it was lost, and what it has is to be known before it can be changed
 	}
-	same := have.Name == Name(want)
+	same := have.Name == name
 	secretVersions, missing := versions(v)
 	if missing != "" {
 		t.Wait(gates.RepositorySecret(missing))
@@ -140,7 +147,7 @@ func repository(t *pass.Pass) bool {
 	}
 	t.Harmless(model.Action{
 		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: t.Record.Version,
-		Repository: Name(want), Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: snapshots.Nodes(&v.Observed.Database), New: !same || have.Settings == "" || b.Foreign != "",
+		Repository: name, Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: snapshots.Nodes(&v.Observed.Database), New: !same || have.Settings == "" || b.Foreign != "",
 	})
 	return false
 }
@@ -151,7 +158,7 @@ func used(t *pass.Pass, name string) bool {
 	if db := &t.Observed.Database; db.RepositoriesKnown && slices.Contains(db.Repositories, name) {
 		return true
 	}
-	return slices.ContainsFunc(t.Observed.Failures, func(f model.Failure) bool {
+	return model.Any(t.Observed.Failures, func(f *model.Failure) bool {
 		return f.Action.Kind == model.ActionSetRepository && f.Action.Repository == name && strings.Contains(f.Message, "currently used")
 	})
 }

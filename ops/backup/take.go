@@ -25,10 +25,11 @@ func Backup(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || t.Record.ClusterID == "" {
 		return
 	}
-	b := &model.Backups{Since: t.Now}
-	if t.Record.Backups != nil {
-		next := *t.Record.Backups
-		b = &next
+	b := new(model.Backups)
+	if before := t.Record.Backups; before != nil {
+		*b = *before
+	} else {
+		b.Since = t.Now
 	}
 	t.Record.Backups = b
 	schedules(t)
@@ -214,7 +215,7 @@ func held(t *pass.Pass) string {
 	switch {
 	case !v.Observed.Database.NodesKnown:
 		return "nobody knows which nodes there are"
-	case len(snapshots.Versions(&v.Observed.Database)) != 1:
+	case !snapshots.OneVersion(&v.Observed.Database):
 		return "the nodes run more than one version"
 	case b.Fetch.There():
 		return "tables of snapshot " + b.Fetch.Snapshot + " are being restored, and no snapshot can have them"

@@ -17,7 +17,7 @@ func Wanted(d *model.Desired, r *model.Record) bool {
 	if d.Removed || d.Operations.Resize == model.ResizeRestart {
 		return false
 	}
-	return r.Resizing != nil || slices.ContainsFunc(d.Changes, func(c model.Change) bool { return c.Class == model.ChangeResize && !r.KeepsAdopted(d, c.Set) })
+	return r.Resizing != nil || model.Any(d.Changes, func(c *model.Change) bool { return c.Class == model.ChangeResize && !r.KeepsAdopted(d, c.Set) })
 }
 
 // Begin records that pods are to get other CPU and memory, before the template with it is applied:

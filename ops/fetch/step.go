@@ -212,7 +212,7 @@ func busy(t *pass.Pass) string {
 		return definition.SnapshotWords(b.Due.Schedule) + " is due"
 	case away(t) != "":
 		return away(t)
-	case len(snapshots.Versions(db)) != 1:
+	case !snapshots.OneVersion(db):
 		return "the nodes run more than one version"
 	case b.Fetch != nil && b.Fetch.Drill && db.Health.Colour == model.Red:
 		return "the cluster is red"

@@ -35,7 +35,7 @@ func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstruc
 // nothing else asks for it, and it takes longer than all that NewDesired does. The settings that CrateDB
 // takes while it runs are left out of it.
 func NoteTemplates(d *model.Desired, objects []*unstructured.Unstructured, observed []model.ObservedSet, r *model.Record) {
-	if len(r.Adopted) == 0 && !slices.ContainsFunc(observed, func(s model.ObservedSet) bool { return s.Adopted != "" }) {
+	if len(r.Adopted) == 0 && !model.Any(observed, func(s *model.ObservedSet) bool { return s.Adopted != "" }) {
 		return
 	}
 	live := commonSettings(objects)
@@ -118,7 +118,7 @@ func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.U
 		if e.Lacked || len(fewer) == 0 || !asDesired(set, all) || c.compareFewer(fewer) != nil {
 			c.compare("", before.Object, set.Object)
 		}
-		if had != "" && !slices.ContainsFunc(c.changes, func(o model.Change) bool { return o.Restarts() && !(e.Resized && o.Class == model.ChangeResize) }) {
+		if had != "" && !model.Any(c.changes, func(o *model.Change) bool { return o.Restarts() && !(e.Resized && o.Class == model.ChangeResize) }) {
 			return had
 		}
 	}

@@ -25,11 +25,11 @@ func (b *Backups) NoteTables(snapshot string, names []string) {
 	if at < 0 {
 		return
 	}
-	text := strings.Join(slices.Sorted(slices.Values(names)), "\n")
-	sum := sha256.Sum256([]byte(text))
-	added := SnapshotContents{Sum: hex.EncodeToString(sum[:])[:16], Tables: text}
-	b.Taken = slices.Clone(b.Taken)
-	b.Taken[at].Contents = added.Sum
+	added := b.contentsOf(names)
+	if b.Taken[at].Contents != added.Sum {
+		b.Taken = slices.Clone(b.Taken)
+		b.Taken[at].Contents = added.Sum
+	}
 	all := append(slices.Clip(b.Contents), added)
 	b.Contents = nil
 	room := maxContents
@@ -43,6 +43,19 @@ func (b *Backups) NoteTables(snapshot string, names []string) {
 		}
 		b.Contents = append(b.Contents, all[i])
 	}
+}
+
+// contentsOf are these tables, as they are noted.
+func (b *Backups) contentsOf(names []string) SnapshotContents {
+	if !slices.IsSorted(names) {
+		names = slices.Sorted(slices.Values(names))
+	}
+	text := strings.Join(names, "\n")
+	if same := Find(b.Contents, func(c *SnapshotContents) bool { return c.Tables == text }); same != nil {
+		return *same // as mostly
+	}
+	sum := sha256.Sum256([]byte(text))
+	return SnapshotContents{Sum: hex.EncodeToString(sum[:])[:16], Tables: text}
 }
 
 // TablesOf are the tables of a snapshot of Taken, sorted; known is false where nobody has recorded them.

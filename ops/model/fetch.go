@@ -161,6 +161,9 @@ func Scratch(table string) bool { return strings.HasPrefix(table, scratchPrefix)
 // ScratchOf is the table of a snapshot that a table of a drill of this cluster is, and what the schemas of that drill are
 // called; ok is false for another.
 func ScratchOf(clusterID, table string) (schema, of string, ok bool) {
+	if !Scratch(table) {
+		return "", "", false // as most
+	}
 	ours := scratchPrefix + digits(clusterID)
 	rest, ok := strings.CutPrefix(table, ours)
 	if !ok || len(rest) < 7 || rest[6] != '_' {

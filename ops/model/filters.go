@@ -2,9 +2,9 @@ package model
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"stevedore.dev/stevedore/ops/gates"
 )
@@ -120,16 +120,28 @@ type Lists map[string]string
 // Any reports whether a key has an entry.
 func (l Lists) Any() bool {
 	for _, list := range l {
-		if len(Listed(list)) > 0 {
+		if hasEntry(list) {
 			return true
 		}
 	}
 	return false
 }
 
+// hasEntry reports whether a comma list has one, as Listed reads it.
+func hasEntry(list string) bool {
+	return strings.ContainsFunc(list, func(r rune) bool { return r != ',' && !unicode.IsSpace(r) })
+}
+
 // Keys are those of filters, in an order that does not change.
 func (l Lists) Keys() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(l)), func(key string) bool { return len(Listed(l[key])) == 0 })
+	var keys []string
+	for key, list := range l {
+		if hasEntry(list) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // One says whether any pattern of any key fits, as include and exclude ask.

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -175,12 +173,12 @@ type Pod struct {
 
 // Has reports whether the pod has the volume of a claim template, as far as is known.
 func (p *Pod) Has(template string) bool {
-	return p.Volumes == "" || template == "" || slices.Contains(strings.Split(p.Volumes, ","), template)
+	return p.Volumes == "" || template == "" || InList(p.Volumes, template)
 }
 
 // Uses reports whether CrateDB in the pod has a disk, as far as is known.
 func (p *Pod) Uses(disk string) bool {
-	return p.Has(disk) && !slices.Contains(Listed(p.Unused), disk)
+	return p.Has(disk) && !InList(p.Unused, disk)
 }
 
 // Stays reports whether the pod belongs to the StatefulSet of this UID and is not being deleted.

@@ -44,6 +44,9 @@ func KeptSchema(clusterID string) string { return keptPrefix + digits(clusterID)
 
 // KeptOf is the table that a table of such a schema of this cluster was; "" for another.
 func KeptOf(clusterID, table string) string {
+	if !Kept(table) {
+		return "" // as most
+	}
 	of, ok := strings.CutPrefix(table, strings.TrimSuffix(KeptSchema(clusterID), "$1"))
 	if !ok || !strings.Contains(of, ".") {
 		return ""

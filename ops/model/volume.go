@@ -218,7 +218,7 @@ type VolumeGrowth struct {
 
 // Modifies reports whether another VolumeAttributesClass is asked for, for claims of a StatefulSet.
 func (g *VolumeGrowth) Modifies(set string) bool {
-	return g != nil && slices.Contains(Listed(g.Modified), set)
+	return g != nil && InList(g.Modified, set)
 }
 
 // PendingFileSystem is a claim whose volume is larger, and its file system is not yet. A pod that
@@ -312,9 +312,9 @@ type DiskRemoval struct {
 }
 
 // Has reports whether the node of a pod was found empty before it came back with fewer disks.
-func (r *DiskRemoval) Has(pod string) bool { return r != nil && slices.Contains(Listed(r.Done), pod) }
+func (r *DiskRemoval) Has(pod string) bool { return r != nil && InList(r.Done, pod) }
 
 // Shrinks reports whether larger claims of a StatefulSet are replaced by smaller ones.
 func (r *VolumeReplacement) Shrinks(set string) bool {
-	return r != nil && slices.Contains(Listed(r.Smaller), set)
+	return r != nil && InList(r.Smaller, set)
 }

@@ -121,7 +121,7 @@ func mayReplace(t *pass.Pass) bool {
 // comes after all others: it may be well, and wait for them.
 func stuckPod(v *view.View) *model.Pod {
 	stayed := func(p *model.Pod) bool {
-		return slices.ContainsFunc(v.Observed.Failures, func(f model.Failure) bool {
+		return model.Any(v.Observed.Failures, func(f *model.Failure) bool {
 			return f.Action.Kind == model.ActionCurePod && f.Action.PodUID == p.UID && f.Action.Ask != ""
 		})
 	}

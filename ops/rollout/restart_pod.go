@@ -67,7 +67,7 @@ func narrowed(t *pass.Pass, r *model.Restart, p *model.Pod) bool {
 	r.Narrow = true
 	live := t.Live(p.Set)
 	return live != nil && live.ObservedGeneration == live.Generation && aim.Applied(&t.View) && !slices.ContainsFunc(model.Listed(view.SurplusOf(&t.View, p)), func(name string) bool {
-		return !slices.Contains(model.Listed(live.Unused), name)
+		return !model.InList(live.Unused, name)
 	})
 }
 

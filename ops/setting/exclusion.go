@@ -145,7 +145,7 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	ids := model.Listed(x.IDs)
 	for i := range t.Observed.Database.Nodes {
 		n := &t.Observed.Database.Nodes[i]
-		if slices.Contains(ids, n.ID) && !slices.ContainsFunc(t.Observed.Pods, func(p model.Pod) bool { return p.NodeName == n.Name }) {
+		if slices.Contains(ids, n.ID) && !model.Any(t.Observed.Pods, func(p *model.Pod) bool { return p.NodeName == n.Name }) {
 			t.Wait(gates.NodesGone("node " + n.Name))
 			return true
 		}

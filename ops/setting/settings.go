@@ -47,8 +47,8 @@ func startedWithout(p *model.Pod, s model.Setting) bool {
 
 // stale reports whether a node of ours was started with another value, or with none.
 func stale(v *view.View, s model.Setting) bool {
-	return slices.ContainsFunc(v.Observed.Pods, func(p model.Pod) bool {
-		return view.Recorded(v.Record.Sets, p.Set) != nil && startedWithout(&p, s)
+	return model.Any(v.Observed.Pods, func(p *model.Pod) bool {
+		return view.Recorded(v.Record.Sets, p.Set) != nil && startedWithout(p, s)
 	})
 }
 

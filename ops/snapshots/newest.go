@@ -74,11 +74,7 @@ func LastTried(b *model.Backups) *model.TakenSnapshot {
 	return last
 }
 
-// Versions are those that the nodes run.
-func Versions(db *model.Database) map[string]bool {
-	all := map[string]bool{}
-	for i := range db.Nodes {
-		all[db.Nodes[i].Version] = true
-	}
-	return all
+// OneVersion reports whether all nodes run the same version, and there is one.
+func OneVersion(db *model.Database) bool {
+	return len(db.Nodes) > 0 && !model.Any(db.Nodes, func(n *model.Node) bool { return n.Version != db.Nodes[0].Version })
 }

@@ -20,11 +20,5 @@ func Nodes(db *model.Database) string {
 // Verified reports whether every node has verified the repository: some may have left since. CrateDB has those verify it that
 // are there when it is created or changed.
 func Verified(r *model.RecordedRepository, db *model.Database) bool {
-	by := model.Listed(r.Nodes)
-	for i := range db.Nodes {
-		if !slices.Contains(by, db.Nodes[i].ID) {
-			return false
-		}
-	}
-	return len(db.Nodes) > 0
+	return len(db.Nodes) > 0 && !model.Any(db.Nodes, func(n *model.Node) bool { return !model.InList(r.Nodes, n.ID) })
 }

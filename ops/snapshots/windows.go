@@ -3,6 +3,8 @@
 package snapshots
 
 import (
+	"cmp"
+	"sync"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -44,11 +46,33 @@ func Next(s definition.BackupSchedule, now time.Time) time.Time {
 	return schedule.Next(now).UTC()
 }
 
+// mostParsed bounds what is kept: definitions come and go.
+const mostParsed = 1000
+
+// parsed are schedules that were read before: each pass asks for the same few. What one text is read as never changes.
+var parsed struct {
+	sync.RWMutex
+	of map[[2]string]cron.Schedule
+}
+
 // parse reads a schedule in its time zone.
 func parse(s definition.BackupSchedule) (cron.Schedule, error) {
-	zone := s.TimeZone
-	if zone == "" {
-		zone = "UTC"
+	key := [2]string{s.TimeZone, s.Cron}
+	parsed.RLock()
+	known, ok := parsed.of[key]
+	parsed.RUnlock()
+	if ok {
+		return known, nil
 	}
-	return cron.ParseStandard("CRON_TZ=" + zone + " " + s.Cron)
+	schedule, err := cron.ParseStandard("CRON_TZ=" + cmp.Or(s.TimeZone, "UTC") + " " + s.Cron)
+	if err != nil {
+		return nil, err
+	}
+	parsed.Lock()
+	defer parsed.Unlock()
+	if parsed.of == nil || len(parsed.of) >= mostParsed {
+		parsed.of = map[[2]string]cron.Schedule{}
+	}
+	parsed.of[key] = schedule
+	return schedule, nil
 }

@@ -29,7 +29,7 @@ func Adopted(t *pass.Pass) {
 }
 
 func rank(changes []model.Change, path string) int {
-	if slices.ContainsFunc(changes, func(c model.Change) bool { return c.Path == path && c.Restarts() }) {
+	if model.Any(changes, func(c *model.Change) bool { return c.Path == path && c.Restarts() }) {
 		return 0
 	}
 	return 1

@@ -169,7 +169,7 @@ func onlyTriesAgain(t *pass.Pass, inSync bool) bool {
 		return false
 	}
 	for _, action := range t.Decision.Actions() {
-		if !slices.ContainsFunc(t.Observed.Failures, func(f model.Failure) bool { return f.Action == action }) {
+		if !model.Any(t.Observed.Failures, func(f *model.Failure) bool { return f.Action == action }) {
 			return false
 		}
 	}

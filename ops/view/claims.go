@@ -38,7 +38,7 @@ func free(v *View, p *model.Pod, c *model.Claim) bool {
 	if p.Started.IsZero() && c.Blank() && (c.Phase == "Pending" || p.Created.Sub(c.Made) <= madeTogether) {
 		return true
 	}
-	return slices.Contains(model.Listed(p.Unused), c.Template) && !slices.Contains(IsToUse(v, p), c.Template)
+	return model.InList(p.Unused, c.Template) && !slices.Contains(IsToUse(v, p), c.Template)
 }
 
 // FreeClaims are the claims that are being deleted and are free, separated by commas; "" for none.
@@ -81,9 +81,9 @@ func losesVolume(v *View, p *model.Pod) bool {
 
 // losesOne reports whether that is agreed of one of its volumes, whatever becomes of the others.
 func losesOne(v *View, p *model.Pod) bool {
-	return slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool {
+	return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
 		its := c.Terminating && c.Replace && c.Set == p.Set && c.Ordinal == p.Ordinal
-		return its && holdsShards(&c) && !free(v, p, &c) && !p.Created.After(c.Deleted)
+		return its && holdsShards(c) && !free(v, p, c) && !p.Created.After(c.Deleted)
 	})
 }
 
@@ -137,7 +137,7 @@ func Doomed(v *View) *model.Pod {
 // values can end the effect of an exclusion. It has to be drained once more.
 func Refilled(v *View) bool {
 	p := Doomed(v)
-	return p != nil && slices.ContainsFunc(v.Observed.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName && len(n.Sole) > 0 })
+	return p != nil && model.Any(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == p.NodeName && len(n.Sole) > 0 })
 }
 
 // excluded are the pods whose nodes are members that we exclude.

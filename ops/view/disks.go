@@ -13,28 +13,32 @@ import (
 
 // LacksDisk reports whether a pod has no volume of a claim template that its StatefulSet has.
 func LacksDisk(v *View, p *model.Pod) bool {
-	return slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == p.Set && !p.Has(w.Name) })
+	return !v.Even && model.Any(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == p.Set && !p.Has(w.Name) })
 }
 
 // lacksDesired reports whether a pod has no volume of a disk that its StatefulSet has a claim template
 // of and mounts. The mark of the template says nothing of it where the disk was taken away before.
 func lacksDesired(v *View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	return slices.ContainsFunc(v.Desired.Volumes, func(w model.VolumeTemplate) bool {
+	return model.Any(v.Desired.Volumes, func(w *model.VolumeTemplate) bool {
 		there := w.Set == p.Set && model.DataVolume(w.Name) && HasTemplate(v, w.Set, w.Name)
-		return there && !p.Has(w.Name) && live != nil && !slices.Contains(model.Listed(live.Unused), w.Name)
+		return there && !p.Has(w.Name) && live != nil && !model.InList(live.Unused, w.Name)
 	})
 }
 
 // ExtraDisks are the disks that a pod has, and that its StatefulSet has no claim template of: made
 // again, the pod would come back without them.
 func ExtraDisks(v *View, p *model.Pod) []string {
-	if p.Volumes == "" || !slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == p.Set }) {
+	if v.Even || p.Volumes == "" || !model.Any(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == p.Set }) {
 		return nil
 	}
-	return slices.DeleteFunc(strings.Split(p.Volumes, ","), func(name string) bool {
-		return !model.DataVolume(name) || !p.Uses(name) || HasTemplate(v, p.Set, name)
-	})
+	var extra []string
+	for name := range strings.SplitSeq(p.Volumes, ",") {
+		if model.DataVolume(name) && p.Uses(name) && !HasTemplate(v, p.Set, name) {
+			extra = append(extra, name)
+		}
+	}
+	return extra
 }
 
 // LostDisks are the disks of a pod that it would come back without, made again now: its StatefulSet has no
@@ -50,7 +54,7 @@ func LostDisks(v *View, p *model.Pod) []string {
 
 // written reports whether CrateDB has written on a disk of a pod.
 func written(v *View, p *model.Pod, disk string) bool {
-	return slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool {
+	return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
 		return c.Set == p.Set && c.Ordinal == p.Ordinal && c.Template == disk && !c.Blank()
 	})
 }
@@ -98,7 +102,7 @@ func AnyExtraDisk(v *View, set string) bool {
 // FurtherDisks are the disks that a live StatefulSet is to have in addition to those that it has.
 func FurtherDisks(v *View, set string) []model.VolumeTemplate {
 	live := v.Live(set)
-	known := slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
+	known := model.Any(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
 	if !known || live == nil || !live.Ours {
 		return nil
 	}
@@ -113,13 +117,25 @@ func FurtherDisks(v *View, set string) []model.VolumeTemplate {
 
 // HasTemplate reports whether a live StatefulSet has a claim template.
 func HasTemplate(v *View, set, template string) bool {
-	return slices.ContainsFunc(v.Observed.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && w.Name == template })
+	return model.Any(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && w.Name == template })
+}
+
+// DesiredVolume is the claim template that a claim, or a live claim template, is to be of; nil
+// where its StatefulSet is to have none of that name.
+func DesiredVolume(v *View, set, template string) *model.VolumeTemplate {
+	return model.Find(v.Desired.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && w.Name == template })
 }
 
 // Mixed reports whether pods of a StatefulSet have not the disks that it has claim templates of.
 func Mixed(v *View, set string) bool {
-	return AnyExtraDisk(v, set) || v.AnyPod(func(p *model.Pod) bool { return p.Set == set && LacksDisk(v, p) })
+	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && uneven(v, p) })
 }
+
+// uneven reports whether a pod lacks a disk of its StatefulSet, or has one more.
+func uneven(v *View, p *model.Pod) bool { return LacksDisk(v, p) || len(ExtraDisks(v, p)) > 0 }
+
+// AllEven reports what View.Even says.
+func AllEven(v *View) bool { return !v.AnyPod(func(p *model.Pod) bool { return uneven(v, p) }) }
 
 // AnyMixed reports whether any StatefulSet of the cluster is mixed, or a pod has come back without a disk on
 // which copies are: what else is to be done waits for the restarts that end it. A group that has left the
@@ -132,7 +148,7 @@ func AnyMixed(v *View) bool {
 // lacks a disk; "" for none.
 func HeldBack(v *View, set string) string {
 	live := v.Live(set)
-	if live == nil || !live.Ours || live.Terminating {
+	if v.Even || live == nil || !live.Ours || live.Terminating {
 		return ""
 	}
 	lacks := false

@@ -15,16 +15,13 @@ import (
 // SurplusDisks are the disks that a live StatefulSet has claim templates of, and is not to have.
 func SurplusDisks(v *View, set string) []model.VolumeTemplate {
 	live := v.Live(set)
-	desired := func(template string) bool {
-		return slices.ContainsFunc(v.Desired.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && w.Name == template })
-	}
-	known := slices.ContainsFunc(v.Desired.Volumes, func(w model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
+	known := model.Any(v.Desired.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
 	if !known || live == nil || !live.Ours {
 		return nil
 	}
 	var out []model.VolumeTemplate
 	for _, w := range v.Observed.Volumes {
-		if w.Set == set && model.DataVolume(w.Name) && !desired(w.Name) {
+		if w.Set == set && model.DataVolume(w.Name) && DesiredVolume(v, set, w.Name) == nil {
 			out = append(out, w)
 		}
 	}
@@ -96,7 +93,7 @@ func Narrowing(v *View, set string) string {
 func Narrow(v *View, set string) bool {
 	live := v.Live(set)
 	return live != nil && slices.ContainsFunc(SurplusDisks(v, set), func(w model.VolumeTemplate) bool {
-		return slices.Contains(model.Listed(live.Unused), w.Name)
+		return model.InList(live.Unused, w.Name)
 	})
 }
 
@@ -122,7 +119,7 @@ func LacksUse(v *View, p *model.Pod) []string {
 	if p.Unused == "" || live == nil {
 		return nil // as of most pods
 	}
-	return slices.DeleteFunc(IsToUse(v, p), func(name string) bool { return slices.Contains(model.Listed(live.Unused), name) })
+	return slices.DeleteFunc(IsToUse(v, p), func(name string) bool { return model.InList(live.Unused, name) })
 }
 
 // Bereft reports whether a pod has come back without a disk, and its node was not found empty before:

@@ -13,19 +13,9 @@ func (v *View) Elapsed(since time.Time) time.Duration {
 	return max(0, v.Now.Sub(since))
 }
 
-// find is the first one for which `is` holds; nil for none. They may be large, so none is copied.
-func find[T any](all []T, is func(*T) bool) *T {
-	for i := range all {
-		if is(&all[i]) {
-			return &all[i]
-		}
-	}
-	return nil
-}
-
 // Live is the live StatefulSet of this name; nil where there is none.
 func (v *View) Live(set string) *model.ObservedSet {
-	return find(v.Observed.Sets, func(s *model.ObservedSet) bool { return s.Name == set })
+	return model.Find(v.Observed.Sets, func(s *model.ObservedSet) bool { return s.Name == set })
 }
 
 // LiveTemplate is the hash of a set's template; "" where there is no such set.
@@ -38,22 +28,22 @@ func (v *View) LiveTemplate(set string) string {
 
 // DesiredSet is the set of this name in the definition; nil where it has none.
 func (v *View) DesiredSet(set string) *model.Set {
-	return find(v.Desired.Sets, func(s *model.Set) bool { return s.Name == set })
+	return model.Find(v.Desired.Sets, func(s *model.Set) bool { return s.Name == set })
 }
 
 // Recorded is the set of this name in the list; nil where the list lacks it.
 func Recorded(sets []model.RecordedSet, name string) *model.RecordedSet {
-	return find(sets, func(s *model.RecordedSet) bool { return s.Name == name })
+	return model.Find(sets, func(s *model.RecordedSet) bool { return s.Name == name })
 }
 
 // Pod is the pod of a set with this ordinal; nil where there is none.
 func (v *View) Pod(set string, ordinal int) *model.Pod {
-	return find(v.Observed.Pods, func(p *model.Pod) bool { return p.Ordinal == ordinal && p.Set == set })
+	return model.Find(v.Observed.Pods, func(p *model.Pod) bool { return p.Ordinal == ordinal && p.Set == set })
 }
 
 // PodNamed is the pod of this name; nil where there is none.
 func PodNamed(v *View, name string) *model.Pod {
-	return find(v.Observed.Pods, func(p *model.Pod) bool { return p.Name == name })
+	return model.Find(v.Observed.Pods, func(p *model.Pod) bool { return p.Name == name })
 }
 
 // Released reports whether a person releases the cluster, by command or in its definition, and gets
@@ -69,22 +59,22 @@ func Paused(v *View) bool {
 
 // AnyPod reports whether `is` holds for one of the pods. They are large, so none is copied.
 func (v *View) AnyPod(is func(*model.Pod) bool) bool {
-	return find(v.Observed.Pods, is) != nil
+	return model.Any(v.Observed.Pods, is)
 }
 
 // Answer is what the node in a pod says of itself; nil where it did not answer.
 func (v *View) Answer(pod string) *model.PodAnswer {
-	return find(v.Observed.Database.Pods, func(a *model.PodAnswer) bool { return a.Pod == pod })
+	return model.Find(v.Observed.Database.Pods, func(a *model.PodAnswer) bool { return a.Pod == pod })
 }
 
 // Member reports whether sys.nodes lists a node of this name.
 func (v *View) Member(nodeName string) bool {
-	return find(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == nodeName }) != nil
+	return model.Any(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == nodeName })
 }
 
 // Secret is the Secret of this name; of one that does not exist only the name is set.
 func (v *View) Secret(name string) model.Secret {
-	if s := find(v.Observed.Secrets, func(s *model.Secret) bool { return s.Name == name }); s != nil {
+	if s := model.Find(v.Observed.Secrets, func(s *model.Secret) bool { return s.Name == name }); s != nil {
 		return *s
 	}
 	return model.Secret{Name: name}

@@ -240,5 +240,5 @@ func whyLost(v *View, p *model.Pod) string {
 }
 
 func machine(v *View, name string) *model.Machine {
-	return find(v.Observed.Explained.Machines, func(m *model.Machine) bool { return m.Name == name })
+	return model.Find(v.Observed.Explained.Machines, func(m *model.Machine) bool { return m.Name == name })
 }

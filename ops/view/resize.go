@@ -1,8 +1,6 @@
 package view
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -15,7 +13,7 @@ func ResizesByRestart(v *View) bool {
 // ResizePending reports whether a set's desired template has other CPU or memory that running pods
 // can get, and is not live yet.
 func ResizePending(v *View, set string) bool {
-	return slices.ContainsFunc(v.Desired.Changes, func(c model.Change) bool { return c.Set == set && c.Class == model.ChangeResize })
+	return model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Set == set && c.Class == model.ChangeResize })
 }
 
 // Lags reports whether a pod has not the CPU and memory of its set's template, from which its

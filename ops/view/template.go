@@ -62,7 +62,7 @@ func AwaitsMount(v *View, p *model.Pod) bool {
 	if growth == nil || len(growth.Offline) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool {
+	return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
 		if c.Set != p.Set || c.Ordinal != p.Ordinal || c.Resize != model.ResizeNode || !slices.Contains(growth.Offline, c.Class) {
 			return false
 		}

@@ -29,4 +29,8 @@ type View struct {
 	// Kept is what the desired ones have otherwise: none of it is in Desired.Changes.
 	Adopted []string
 	Kept    []model.Change
+
+	// Even is true where each pod has exactly the disks that its StatefulSet has claim templates of, as in most
+	// passes. False says nothing: then each pod is looked at.
+	Even bool
 }

@@ -2,7 +2,6 @@ package volume
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -140,7 +139,7 @@ func otherAttributes(v *view.View, live, w *model.VolumeTemplate) bool {
 	if live.Attributes == w.Attributes {
 		return false
 	}
-	return w.Attributes == "" || slices.ContainsFunc(v.Observed.Claims, func(c model.Claim) bool { return w.Holds(&c) && c.Current == w.Attributes })
+	return w.Attributes == "" || model.Any(v.Observed.Claims, func(c *model.Claim) bool { return w.Holds(c) && c.Current == w.Attributes })
 }
 
 // classesOf names the classes that are desired of what is modified.

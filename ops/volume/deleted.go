@@ -1,7 +1,6 @@
 package volume
 
 import (
-	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/aim"
@@ -15,13 +14,12 @@ import (
 // once, whatever else is under way: nothing but the pod keeps the volume.
 func Deleted(t *pass.Pass) {
 	var words, told, fresh []string
-	before := strings.Split(t.Record.DeletedClaims, ",")
 	for p, c := range view.DeletedClaims(&t.View) {
 		if t.Record.Replacing != nil && aim.MayReplace(&t.View) && aim.OnOtherVolume(&t.View, c) {
 			continue // nobody else has deleted it, and its node was drained
 		}
 		words = append(words, c.Name+" of pod "+p.Name)
-		if told = append(told, c.Name+"/"+c.UID); !slices.Contains(before, told[len(told)-1]) {
+		if told = append(told, c.Name+"/"+c.UID); !model.InList(t.Record.DeletedClaims, told[len(told)-1]) {
 			fresh = append(fresh, words[len(words)-1])
 		}
 	}

@@ -24,7 +24,7 @@ func each(v *view.View) iter.Seq[growing] {
 	return func(yield func(growing) bool) {
 		for i := range v.Observed.Claims {
 			c := &v.Observed.Claims[i]
-			w := aim.DesiredVolume(v, c.Set, c.Template)
+			w := view.DesiredVolume(v, c.Set, c.Template)
 			sized := w != nil && w.Size > 0 && c.Requested > 0
 			if !sized || aim.MayReplace(v) && aim.OnOtherVolume(v, c) || unborn(v, c) {
 				continue
@@ -86,10 +86,10 @@ func Due(v *view.View) bool {
 // behind reports whether the claim templates of a live StatefulSet are smaller than desired or have
 // another VolumeAttributesClass, and its claims can become what is desired.
 func behind(v *view.View, set string) bool {
-	return len(aim.OtherVolumes(v, set)) == 0 && slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
-		w := aim.DesiredVolume(v, set, live.Name)
+	return len(aim.OtherVolumes(v, set)) == 0 && model.Any(v.Observed.Volumes, func(live *model.VolumeTemplate) bool {
+		w := view.DesiredVolume(v, set, live.Name)
 		smaller := w != nil && live.Size > 0 && w.Size > live.Size
-		return live.Set == set && w != nil && (smaller || otherAttributes(v, &live, w))
+		return live.Set == set && w != nil && (smaller || otherAttributes(v, live, w))
 	})
 }
 

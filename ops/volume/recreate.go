@@ -320,7 +320,7 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 		e.Template, e.KeepGateway = model.TemplateWanted, false
 		e.Sizes, e.Classes = usedDisks(v, e.Name, model.Sizes), usedDisks(v, e.Name, model.Classes)
 	case live == nil:
-		if slices.ContainsFunc(v.Desired.Changes, func(c model.Change) bool { return c.Set == e.Name && c.Class == model.ChangeFewerDisks }) {
+		if model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Set == e.Name && c.Class == model.ChangeFewerDisks }) {
 			e.Template = model.TemplateKept // somebody has deleted it, and its pods use what is not desired
 		}
 		if nothing := v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) == 0; nothing && e.Template != model.TemplateWanted {
@@ -349,12 +349,12 @@ func usedDisks(v *view.View, set string, of func([]model.VolumeTemplate, string)
 	var used []model.VolumeTemplate
 	for i := range v.Observed.Claims {
 		c := &v.Observed.Claims[i]
-		if c.Set != set || !model.DataVolume(c.Template) || aim.DesiredVolume(v, set, c.Template) != nil {
+		if c.Set != set || !model.DataVolume(c.Template) || view.DesiredVolume(v, set, c.Template) != nil {
 			continue
 		}
 		p := v.Pod(set, c.Ordinal)
 		its := p != nil && p.Volumes != "" && p.Uses(c.Template)
-		if its && !slices.ContainsFunc(used, func(u model.VolumeTemplate) bool { return u.Name == c.Template }) {
+		if its && !model.Any(used, func(u *model.VolumeTemplate) bool { return u.Name == c.Template }) {
 			used = append(used, model.VolumeTemplate{Set: set, Name: c.Template, Text: strconv.FormatInt(c.Requested, 10), Size: c.Requested, Class: c.Class})
 		}
 	}
@@ -367,8 +367,8 @@ func usedDisks(v *view.View, set string, of func([]model.VolumeTemplate, string)
 // differs reports whether a live claim template is another one than the desired one, or
 // there is none of a disk that is desired.
 func differs(v *view.View, set string) bool {
-	return len(view.FurtherDisks(v, set)) > 0 || len(view.SurplusDisks(v, set)) > 0 || slices.ContainsFunc(v.Observed.Volumes, func(live model.VolumeTemplate) bool {
-		w := aim.DesiredVolume(v, set, live.Name)
+	return len(view.FurtherDisks(v, set)) > 0 || len(view.SurplusDisks(v, set)) > 0 || model.Any(v.Observed.Volumes, func(live *model.VolumeTemplate) bool {
+		w := view.DesiredVolume(v, set, live.Name)
 		if live.Set != set || w == nil {
 			return false
 		}

@@ -30,7 +30,6 @@ func Replace(t *pass.Pass) {
 			total++
 		}
 	}
-	desired := desiredVolumes(&t.View)
 	switch was := t.Record.Replacing; {
 	case !aim.MayReplace(&t.View) && len(left) > 0:
 		t.Waits(gates.VolumesReplaced(was != nil, "the consent delete-volumes is not in the definition any more: no further volume is replaced"))
@@ -38,10 +37,10 @@ func Replace(t *pass.Pass) {
 		whole := !others && total >= recorded && !Due(&t.View)
 		if was != nil && whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Replacing = nil
-			t.Feedback("expand_storage", model.StatusSuccess, "VolumesReplaced", "each node is on volumes as desired: "+desired)
+			t.Feedback("expand_storage", model.StatusSuccess, "VolumesReplaced", "each node is on volumes as desired: "+desiredVolumes(&t.View))
 		}
 	default:
-		if was == nil || was.Desired != desired {
+		if desired := desiredVolumes(&t.View); was == nil || was.Desired != desired {
 			next := model.VolumeReplacement{Desired: desired}
 			if was != nil {
 				next.Smaller = was.Smaller
