@@ -60,6 +60,10 @@ func (e *expected) zones(zones ...string) {
 	}
 }
 
+func (e *expected) forces(zones ...string) {
+	e.db.Settings.Forced = map[string][]string{"zone": zones}
+}
+
 func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 	hot, other := map[string]string{"tier": "hot"}, map[string]string{"_name": "n9"}
 	for _, c := range []struct {
@@ -194,6 +198,54 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 			e.zones("a", "a", "b", "c", "c")
 			e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1)
 		}, nil, ""},
+		{"by consent, where the other zones do not take the copies afterwards either", func(e *expected) {
+			e.leave, e.leaving = true, 1
+			e.zones("a", "a", "a", "b", "c")
+			e.spread(model.Table{Name: "doc.t", Replicas: "3"}, 1, 4, 1)
+		}, []string{"replicas-do-not-fit"}, "in each zone"},
+		{"by consent, and the zone is forced", func(e *expected) {
+			e.leave = true
+			e.zones("a", "a", "b", "c", "c")
+			e.forces("a", "b", "c")
+			e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1)
+		}, []string{"last-node-of-zone"}, "the last node(s) of zone c would leave, and 1 table(s) or partition(s) would stay yellow, also with the consent leave-zone: doc.t. CrateDB counts a zone of cluster.routing.allocation.awareness.force.zone.values (c) without a node"},
+		{"a forced zone, without the consent: it would not help", func(e *expected) {
+			e.zones("a", "a", "b", "c", "c")
+			e.forces("a", "b", "c")
+			e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1)
+		}, []string{"last-node-of-zone"}, "also with the consent leave-zone"},
+		{"a forced zone, and a table that needs no place in it", func(e *expected) {
+			e.leave = true
+			e.zones("a", "a", "b", "c", "c")
+			e.forces("a", "b", "c")
+			e.spread(model.Table{Name: "doc.t", Replicas: "1"}, 5, 2, 1)
+		}, nil, ""},
+		{"by consent, and the zones that stay are forced", func(e *expected) {
+			e.leave = true
+			e.zones("a", "a", "b", "c", "c")
+			e.forces("a", "b")
+			e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1)
+		}, nil, ""},
+		{"a forced zone that no node was ever in", func(e *expected) {
+			e.leaving = 1
+			e.zones("a", "a", "b", "b", "b")
+			e.forces("a", "b", "c")
+			e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1)
+		}, []string{"replicas-do-not-fit"}, "in each zone"},
+		{"it leaves the others room for two copies each", func(e *expected) {
+			e.leaving = 1
+			e.zones("a", "a", "b", "b", "b")
+			e.forces("a", "b", "c")
+			e.lie(model.Table{Name: "doc.t", Replicas: "3"}, [][]int{{0, 1, 2, 4}})
+		}, nil, ""},
+		{"a forced zone leaves a shard no place", func(e *expected) {
+			e.leaving = 1
+			e.zones("a", "a", "b", "b", "b")
+			e.forces("c")
+			e.db.Nodes[3].DiskUsed = 90 << 30
+			e.lie(model.Table{Name: "doc.t", Replicas: "1"}, [][]int{{0, 4}})
+			e.db.Nodes[2].DiskUsed = 90 << 30
+		}, []string{"shard-has-no-place"}, "n1: zone a has as many copies of the shard as it may"},
 		{"a zone that no table needs", func(e *expected) {
 			e.zones("a", "a", "b", "c", "c")
 			e.spread(model.Table{Name: "doc.t", Replicas: "1"}, 5, 2, 1)

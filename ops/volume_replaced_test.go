@@ -102,6 +102,10 @@ func TestNoVolumeIsReplacedWithoutWhatItNeeds(t *testing.T) {
 			w.tables = w.tables[:0]
 			w.fill(model.Table{Name: "doc.one", Replicas: "2"}, 6, 3)
 		}, "replicas-do-not-fit", "", "doc.one"},
+		{"the node is the only one of a zone that a table needs, to which it comes back whatever leave-zone says", func(w *world) {
+			w.aware, w.zones = true, map[string]string{hot + "/0": "b", hot + "/1": "a", hot + "/2": "a"}
+			w.desired.Operations.Consent = append(w.desired.Operations.Consent, definition.ConsentLeaveZone)
+		}, "last-node-of-zone", "", "zone b"},
 		{"a snapshot runs", func(w *world) { w.snapshot = 1 << 20 }, "", "snapshot-running", ""},
 		{"it is aborted", func(w *world) { w.commands.Abort = "true" }, "", "volumes-replaced", "aborted"},
 	} {

@@ -84,7 +84,7 @@ var bugs = []mutation{
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"d", "refusals", "f.Filtered, f.copiesFit, ", "f.copiesFit, ",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
-	{"d", "copiesFit", "for _, a := range f.db.Settings.Awareness {\n			lost", "for _, a := range f.db.Settings.Awareness[:0] {\n			lost",
+	{"d", "copiesFit", "for _, a := range f.db.Settings.Awareness {\n", "for _, a := range f.db.Settings.Awareness[:0] {\n",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"d", "refusals", ", f.shardsFit, f.diskFits}", ", f.shardsFit}",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},

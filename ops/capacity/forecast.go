@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -187,8 +188,9 @@ func Bounds(replicas string) (lower, upper int, ok bool) {
 
 // copiesFit looks at replicas and zones, table by table.
 func (f *Forecast) copiesFit() []model.Reason {
-	var few, zoned, zones []string
+	var few []string
 	var lower lowered
+	zoned := leftZones{f: f}
 	for i := range f.db.Tables {
 		t := &f.db.Tables[i]
 		least, _, ok := Bounds(t.Replicas)
@@ -204,17 +206,7 @@ func (f *Forecast) copiesFit() []model.Reason {
 			continue
 		}
 		for _, a := range f.db.Settings.Awareness {
-			lost, fits := f.zonesHold(t, usable, a, f.copies(t, len(usable)))
-			switch {
-			case fits, len(lost) > 0 && f.Leave:
-			case len(lost) > 0:
-				zoned = append(zoned, t.Name)
-				for _, z := range lost {
-					if z = a + " " + z; !slices.Contains(zones, z) {
-						zones = append(zones, z)
-					}
-				}
-			default:
+			if copies := f.copies(t, len(usable)); !f.zonesHold(f.members(), usable, a, copies, f.db.Settings.Forced[a]) && !zoned.add(t, usable, a, copies) {
 				lower.add(f, t, usable)
 				few = append(few, fmt.Sprintf("%s (number_of_replicas '%s' does not fit the nodes that remain in each %s)", t.Name, t.Replicas, a))
 			}
@@ -224,8 +216,48 @@ func (f *Forecast) copiesFit() []model.Reason {
 	if len(few) > 0 {
 		out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining), lower.statements(), lower.keep()))
 	}
-	if len(zoned) > 0 {
-		out = append(out, gates.LastOfZone(zones, zoned))
+	return append(out, zoned.reasons()...)
+}
+
+// leftZones are tables that need the zones whose last node leaves: those whose copies the other zones take when it has left,
+// and those whose copies come back nowhere, because these zones are forced.
+type leftZones struct {
+	f                            *Forecast
+	tables, zones, yellow, force []string
+}
+
+// add says whether the zones that are lost are why the table does not fit.
+func (l *leftZones) add(t *model.Table, usable []*model.Node, attribute string, copies int) bool {
+	f, forced := l.f, l.f.db.Settings.Forced[attribute]
+	lost := f.lost(attribute)
+	switch {
+	case len(lost) == 0:
+		return false
+	case f.zonesHold(f.remaining, usable, attribute, copies, forced):
+		l.tables = append(l.tables, t.Name)
+	case f.zonesHold(f.remaining, usable, attribute, copies, nil):
+		l.yellow = append(l.yellow, t.Name)
+		values, _ := zonesOf(f.remaining, attribute, nil)
+		if words := fmt.Sprintf("cluster.routing.allocation.awareness.force.%s.values (%s)", attribute, strings.Join(missing(values, forced), ", ")); !slices.Contains(l.force, words) {
+			l.force = append(l.force, words)
+		}
+	default:
+		return false
+	}
+	for _, z := range lost {
+		if z = attribute + " " + z; !slices.Contains(l.zones, z) {
+			l.zones = append(l.zones, z)
+		}
+	}
+	return true
+}
+
+func (l *leftZones) reasons() (out []model.Reason) {
+	if len(l.yellow) > 0 {
+		out = append(out, gates.ForcedZone(l.zones, l.yellow, l.force))
+	}
+	if len(l.tables) > 0 {
+		out = append(out, gates.LastOfZone(l.zones, l.tables))
 	}
 	return out
 }
@@ -236,46 +268,44 @@ func (f *Forecast) copies(t *model.Table, nodes int) int {
 	return max(lower, min(upper, nodes-1)) + 1
 }
 
-// zonesHold reports whether the zones have room: CrateDB puts at most ceil(copies/zones) of a
-// shard into one zone, and a zone counts as long as it has a member. lost are zones whose last
-// data node leaves.
-func (f *Forecast) zonesHold(t *model.Table, usable []*model.Node, attribute string, copies int) (lost []string, fits bool) {
-	zones, count := zonesOf(slices.Concat(f.Leaving, f.remaining), attribute)
-	left := map[string]int{}
-	for _, n := range f.remaining {
-		if z := n.Attributes[attribute]; z != "" {
-			left[z] += 0
-		}
+// members are the nodes whose zones CrateDB counts: those that leave with them, until they have left with copies by consent.
+func (f *Forecast) members() []*model.Node {
+	if f.Leave {
+		return f.remaining
 	}
+	return slices.Concat(f.Leaving, f.remaining)
+}
+
+// zonesHold reports whether the zones have room: CrateDB puts at most ceil(copies/zones) of a
+// shard into one zone, and a zone counts as long as it has a member, or where it is forced.
+func (f *Forecast) zonesHold(members, usable []*model.Node, attribute string, copies int, forced []string) bool {
+	_, count := zonesOf(members, attribute, forced)
+	if count == 0 {
+		return true
+	}
+	left := map[string]int{}
 	for _, n := range usable {
 		if z := n.Attributes[attribute]; z != "" {
 			left[z]++
 		}
 	}
-	if count == 0 {
-		return nil, true
-	}
-	for z := range zones {
-		if _, stays := left[z]; !stays {
-			lost = append(lost, z)
-		}
-	}
-	slices.Sort(lost)
 	most, room := (copies+count-1)/count, 0
 	for _, n := range left {
 		room += min(most, n)
 	}
-	return lost, room >= copies
+	return room >= copies
+}
+
+// lost are the zones whose last data node leaves.
+func (f *Forecast) lost(attribute string) []string {
+	zones, _ := zonesOf(f.Leaving, attribute, nil)
+	stay, _ := zonesOf(f.remaining, attribute, nil)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(zones)), func(z string) bool { return stay[z] })
 }
 
 // ZoneLost reports whether a leaving node is the last of its zone.
 func (f *Forecast) ZoneLost() bool {
-	for _, a := range f.db.Settings.Awareness {
-		if lost, _ := f.zonesHold(nil, nil, a, 1); len(lost) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.db.Settings.Awareness, func(a string) bool { return len(f.lost(a)) > 0 })
 }
 
 // shardsFit looks at the limits on the number of shards of a node.

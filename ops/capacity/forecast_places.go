@@ -61,7 +61,7 @@ func (f *Forecast) table(name string) *model.Table {
 // placed looks for a place for each copy that leaves. By number there is one, but it may be on
 // a node that has the shard already, or be the only one of another shard.
 func (f *Forecast) placed() []model.Reason {
-	p := newPlaces(f.db, f.version, f.remaining, slices.Concat(f.Leaving, f.remaining))
+	p := newPlaces(f.db, f.version, f.remaining, f.members())
 	left := map[copyOf]int{}
 	for i := range f.db.Shards {
 		s := &f.db.Shards[i]
@@ -90,9 +90,6 @@ func (f *Forecast) placed() []model.Reason {
 			left[key]++
 			list = append(list, homeless{table: t, shard: key, bytes: s.Bytes, moves: true, primary: s.Primary})
 		}
-	}
-	if f.Leave {
-		p.zones = nil // what a zone needs may stay behind
 	}
 	if without := p.without(list); len(without) > 0 {
 		return []model.Reason{gates.ShardHasNoPlace(without)}
@@ -152,8 +149,7 @@ func (f *Forecast) replicasThatFit(t *model.Table, usable []*model.Node, most in
 	for replicas := min(most, len(usable)-1); replicas >= 0; replicas-- {
 		fits := true
 		for _, a := range f.db.Settings.Awareness {
-			_, hold := f.zonesHold(t, usable, a, replicas+1)
-			fits = fits && hold
+			fits = fits && f.zonesHold(f.members(), usable, a, replicas+1, f.db.Settings.Forced[a])
 		}
 		if fits {
 			return replicas

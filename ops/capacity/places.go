@@ -55,15 +55,16 @@ func newPlaces(db *model.Database, version string, nodes, members []*model.Node)
 		stays: map[copyOf][]string{}, onNode: map[string]int{}, ofTable: map[tableOn]int{}, total: map[copyOf]int{}, zones: map[string]int{},
 	}
 	for _, attribute := range db.Settings.Awareness {
-		_, p.zones[attribute] = zonesOf(members, attribute)
+		_, p.zones[attribute] = zonesOf(members, attribute, db.Settings.Forced[attribute])
 	}
 	return p
 }
 
 // zonesOf are the values of an awareness attribute, and how many zones CrateDB divides the
 // copies of a shard by: nodes without the attribute are one more, which takes none
-// (RoutingNodes.nodesPerAttributesCounts; run on 6.4.3). No node with it: 0.
-func zonesOf(nodes []*model.Node, attribute string) (values map[string]bool, count int) {
+// (RoutingNodes.nodesPerAttributesCounts; run on 6.4.3), and so is each forced zone without a node
+// (AwarenessAllocationDecider). No node with it: 0.
+func zonesOf(nodes []*model.Node, attribute string, forced []string) (values map[string]bool, count int) {
 	values = map[string]bool{}
 	without := 0
 	for _, n := range nodes {
@@ -76,7 +77,18 @@ func zonesOf(nodes []*model.Node, attribute string) (values map[string]bool, cou
 	if len(values) == 0 {
 		return nil, 0
 	}
-	return values, len(values) + without
+	return values, len(values) + without + len(missing(values, forced))
+}
+
+// missing are the forced zones that no node is in.
+func missing(values map[string]bool, forced []string) []string {
+	var out []string
+	for _, zone := range forced {
+		if !values[zone] {
+			out = append(out, zone)
+		}
+	}
+	return out
 }
 
 // stay notes a copy that needs no place and takes one.

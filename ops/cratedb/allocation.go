@@ -24,7 +24,7 @@ func (p *asked) readAllocation(ctx context.Context, db *model.Database) {
 	if allocation == nil {
 		return
 	}
-	disk := allocation.below("disk")
+	disk, awareness := allocation.below("disk"), allocation.below("awareness")
 	watermark := disk.below("watermark")
 	db.AllocationKnown, db.Allocation = true, allocation.text("enable")
 	db.Settings = model.AllocationSettings{
@@ -35,6 +35,22 @@ func (p *asked) readAllocation(ctx context.Context, db *model.Database) {
 		ShardsPerNode:      int(size(rows[0][1])),
 		TotalShardsPerNode: allocation.number("total_shards_per_node", -1),
 		Recoveries:         allocation.number("node_concurrent_recoveries", 2),
-		Awareness:          allocation.below("awareness").list("attributes"),
+		Awareness:          awareness.list("attributes"),
+		Forced:             forced(awareness.below("force").below("")),
 	}
+}
+
+// forced are the values of each attribute. CrateDB shows the group below an empty name, with what the node that is asked
+// was started with.
+func forced(group settings) map[string][]string {
+	var out map[string][]string
+	for attribute := range group {
+		if values := group.below(attribute).list("values"); len(values) > 0 {
+			if out == nil {
+				out = map[string][]string{}
+			}
+			out[attribute] = values
+		}
+	}
+	return out
 }

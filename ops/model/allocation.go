@@ -26,4 +26,7 @@ type AllocationSettings struct {
 	Recoveries int `json:"recoveries,omitempty"`
 	// Awareness are cluster.routing.allocation.awareness.attributes.
 	Awareness []string `json:"awareness,omitempty"`
+	// Forced are cluster.routing.allocation.awareness.force.*.values, by the attribute: CrateDB counts
+	// these zones also while no node is in them.
+	Forced map[string][]string `json:"forced,omitempty"`
 }

@@ -465,10 +465,11 @@ func goneStep(t *pass.Pass, op *model.Operation) {
 	if m.Stop(t, beforeNext) {
 		return
 	}
-	if now := aim.RecordedReplicas(&t.View, sh.Set); now > sh.To && !aim.Stops(&t.View) && view.Target(&t.View, sh.Set) == sh.To {
+	now := aim.RecordedReplicas(&t.View, sh.Set)
+	next := slices.DeleteFunc(slices.Clone(sh.Leaving), func(n model.LeavingNode) bool { return n.Ordinal >= now })
+	if len(next) > 0 && !aim.Stops(&t.View) && view.Target(&t.View, sh.Set) == sh.To {
 		// Where nodes vote the next one leaves after this one.
-		sh.Leaving = slices.DeleteFunc(slices.Clone(sh.Leaving), func(n model.LeavingNode) bool { return n.Ordinal >= now })
-		sh.Before, sh.Drained, sh.Since, op.Step = now, time.Time{}, t.Now, model.StepDrain
+		sh.Leaving, sh.Before, sh.Drained, sh.Since, op.Step = next, now, time.Time{}, t.Now, model.StepDrain
 		return
 	}
 	op.Step = model.StepInclude

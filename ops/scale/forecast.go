@@ -108,9 +108,13 @@ func forecast(v *view.View, sh *model.Shrink, sets []model.RecordedSet) *capacit
 			}
 		}
 	}
-	has := v.Desired.Operations.Has
 	db := v.Observed.Database // what is kept points into no pass
-	return capacity.NewForecast(&db, v.Record.Version, leaving, remaining, has(definition.ConsentExtendTableFilters), has(definition.ConsentLeaveZone))
+	return capacity.NewForecast(&db, v.Record.Version, leaving, remaining, v.Desired.Operations.Has(definition.ConsentExtendTableFilters), mayLeaveZone(v, sh))
+}
+
+// mayLeaveZone: by consent nodes leave with copies. A node that comes back onto other volumes keeps its zone.
+func mayLeaveZone(v *view.View, sh *model.Shrink) bool {
+	return sh.Replaces == "" && v.Desired.Operations.Has(definition.ConsentLeaveZone)
 }
 
 // extendFilters are the tables whose filters change for the drain. Nodes of all these sets leave, so that

@@ -182,7 +182,7 @@ func Shrink(t *pass.Pass) {
 	t.Record.Operation = &op
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || stays(&t.View, &sh)
+	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || stays(&t.View, &sh) || sh.LeaveZone && !mayLeaveZone(&t.View, &sh)
 	// So does one for which a pod is missing that does not come back before its StatefulSet is made again.
 	held := view.AnyHeldBack(&t.View)
 	back = aim.Stops(&t.View) || held || back && !view.Refilled(&t.View)
@@ -269,8 +269,15 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	f := forecast(&t.View, sh, []model.RecordedSet{s})
 	*sh = model.Shrink{
 		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Pinned: sh.Pinned, Set: s.Name, From: s.Replicas, To: view.Target(&t.View, s.Name), Before: s.Replicas,
-		LeaveZone: f.Leave && f.ZoneLost(), Since: t.Now, Leaving: leaving(&t.View, s.Name, view.Target(&t.View, s.Name), s.Replicas), Evidence: sh.Evidence,
+		LeaveZone: f.Leave && f.ZoneLost(), Since: t.Now, Evidence: sh.Evidence,
 	}
+	first := sh.To
+	if sh.LeaveZone && aim.Eligible(&t.View, s) {
+		// What this node leaves behind no other zone takes while its own has a member: so that one is not
+		// excluded yet.
+		first = s.Replicas - 1
+	}
+	sh.Leaving = leaving(&t.View, s.Name, first, s.Replicas)
 	op.Step = model.StepExclude
 	x := &model.Exclusions{Set: s.Name, Before: t.Observed.Database.Settings.Exclude["_id"]}
 	var ids []string
