@@ -128,6 +128,9 @@ type Settings struct {
 // Attribute is a node attribute that keeps a shard's copies apart.
 type Attribute struct {
 	Name string
+	// Forced are cluster.routing.allocation.awareness.force.NAME.values. Each that no copy of the shard is at
+	// counts as a value more, also one that members have.
+	Forced []string
 	// Values is how many values the members' have among them, as Count has found.
 	Values int
 }
@@ -238,7 +241,7 @@ func (s *Settings) Remains(c *Copy) bool {
 		if _, ok := c.On.Attributes[s.Awareness[i].Name]; !ok {
 			return false
 		}
-		if here, most := s.zone(&s.Awareness[i], c, c.On); here > most {
+		if here, most, _ := s.zone(&s.Awareness[i], c, c.On); here > most {
 			return false
 		}
 	}

@@ -193,30 +193,46 @@ func (q *question) zoneFits() (Verdict, string) {
 			}
 			return No, "node does not contain the awareness attribute [" + a.Name + "]; required attributes cluster setting [" + prefix + "awareness.attributes=" + q.s.attributes() + "]"
 		}
-		here, most := q.s.zone(a, q.c, q.n)
+		here, most, values := q.s.zone(a, q.c, q.n)
 		if here <= most {
 			continue
 		}
 		if !q.words {
 			return No, ""
 		}
-		return No, "there are too many copies of the shard allocated to nodes with attribute [" + a.Name + "], there are [" + strconv.Itoa(q.c.Copies) + "] total configured shard copies for this shard id and [" + strconv.Itoa(a.Values) + "] total attribute values, expected the allocated shard count per attribute [" + strconv.Itoa(here) + "] to be less than or equal to the upper bound of the required number of shards per attribute [" + strconv.Itoa(most) + "]"
+		return No, "there are too many copies of the shard allocated to nodes with attribute [" + a.Name + "], there are [" + strconv.Itoa(q.c.Copies) + "] total configured shard copies for this shard id and [" + strconv.Itoa(values) + "] total attribute values, expected the allocated shard count per attribute [" + strconv.Itoa(here) + "] to be less than or equal to the upper bound of the required number of shards per attribute [" + strconv.Itoa(most) + "]"
 	}
 	return Yes, ""
 }
 
-// zone counts the shard's copies in the node's zone, this one with them, and how many may
-// be there.
-func (s *Settings) zone(a *Attribute, c *Copy, n *Node) (here, most int) {
+// zone counts the shard's copies in the node's zone, this one with them, how many may
+// be there, and the values among which they are divided.
+func (s *Settings) zone(a *Attribute, c *Copy, n *Node) (here, most, values int) {
 	zone := n.Attributes[a.Name]
-	here = 1
+	here, values = 1, a.Values
 	for i := range c.Others {
 		if v, ok := c.Others[i].at().Attributes[a.Name]; ok && v == zone {
 			here++
 		}
 	}
-	values := max(1, a.Values)
-	return here, (c.Copies + values - 1) / values
+	for _, forced := range a.Forced {
+		// Where the copy moves from is counted with the copies, though with none.
+		if forced != zone && !(c.On != nil && c.On.Attributes[a.Name] == forced) && !c.in(a.Name, forced) {
+			values++
+		}
+	}
+	values = max(1, values)
+	return here, (c.Copies + values - 1) / values, values
+}
+
+// in reports whether another copy of the shard is in a zone.
+func (c *Copy) in(attribute, zone string) bool {
+	for i := range c.Others {
+		if c.Others[i].at().Attributes[attribute] == zone {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Settings) attributes() (list string) {

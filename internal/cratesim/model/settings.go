@@ -104,10 +104,13 @@ var settingIndex = func() map[string]*Setting {
 	return m
 }()
 
+// awarenessForce begins the settings of forced awareness: a group, which SQL shows as the node was started.
+const awarenessForce = allocationPrefix + "awareness.force."
+
 // nodeOnly are settings of crate.yml that no SQL shows or sets. A name that ends in a dot
 // is a family.
 var nodeOnly = []string{
-	"auth.", "blobs.path", "bootstrap.", "cluster.initial_master_nodes", "cluster.name", "cluster.routing.allocation.awareness.force.",
+	"auth.", "blobs.path", "bootstrap.", "cluster.initial_master_nodes", "cluster.name", awarenessForce,
 	"cluster.routing.allocation.same_shard.host", "cluster.election.", "cluster.fault_detection.", "cluster.join.timeout", "cluster.publish.timeout", "cluster.blocks.read_only",
 	"cluster.auto_shrink_voting_configuration", "cluster.service.", "cluster.indices.", "cluster.persistent_tasks.", "cluster.follower_lag.", "cluster.no_master_block", "cluster.nodes.reconnect_interval",
 	"discovery.", "gateway.", "http.", "indices.", "lang.", "license.", "logger.", "memory.", "monitor.", "network.", "node.name", "node.master",
@@ -423,6 +426,25 @@ func (c *Cluster) given(n *Node, name string) (value string, ok bool) {
 func (c *Cluster) settingInt(name string) int {
 	v, _ := strconv.Atoi(c.Setting(name))
 	return v
+}
+
+// Forced are the values of cluster.routing.allocation.awareness.force.ATTRIBUTE.values that the node was started with.
+func (n *Node) Forced(attribute string) []string {
+	if n == nil {
+		return nil
+	}
+	return splitList(n.Settings[awarenessForce+attribute+".values"])
+}
+
+// ForcedAttributes are those of which it was started with such values, as text.
+func (n *Node) ForcedAttributes() map[string]string {
+	out := map[string]string{}
+	for name, value := range n.Settings {
+		if attribute, ok := strings.CutPrefix(name, awarenessForce); ok {
+			out[strings.TrimSuffix(attribute, ".values")] = value
+		}
+	}
+	return out
 }
 
 // EffectiveSetting is what the node shows in sys.cluster.settings.

@@ -46,7 +46,7 @@ func (c *Cluster) takeTally() {
 	}
 	if list := c.Setting(allocationPrefix + "awareness.attributes"); list != "" {
 		for _, name := range splitList(list) {
-			c.rules.Awareness = append(c.rules.Awareness, allocation.Attribute{Name: name})
+			c.rules.Awareness = append(c.rules.Awareness, allocation.Attribute{Name: name, Forced: c.master.Forced(name)})
 		}
 		var holders []*allocation.Node
 		for _, n := range c.members {

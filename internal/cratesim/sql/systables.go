@@ -146,9 +146,13 @@ func settingValues(n *model.Node) map[string]any {
 		}
 		at[parts[len(parts)-1]] = settingValue(st, n.EffectiveSetting(st.Name))
 	}
-	// A group that nobody has set is shown as one with an empty name.
+	// A group is shown below an empty name, as the node was started.
+	forced := map[string]any{}
+	for attribute, values := range n.ForcedAttributes() {
+		forced[attribute] = map[string]any{"values": values}
+	}
 	awareness := root["cluster"].(map[string]any)["routing"].(map[string]any)["allocation"].(map[string]any)["awareness"].(map[string]any)
-	awareness["force"] = map[string]any{"": map[string]any{}}
+	awareness["force"] = map[string]any{"": forced}
 	return root
 }
 
