@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +75,10 @@ func TestTheNodesOfAZoneLeaveByConsentAndTheirCopiesComeBackInTheOtherZones(t *t
 				assert.Contains(t, w.nodeNames(), s.Node, "shard %d of %s is on a node that stays", s.ID, s.Table)
 			}
 			assert.Equal(t, 1, reported(w, "ShrinkSucceeded"))
+			i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "ShrinkSucceeded" })
+			assert.Contains(t, w.reports[i].Message, "the nodes left with copies of doc.three, each of which is started on a node that stays too: ")
+			assert.NotContains(t, w.reports[i].Message, "empty")
+			assert.True(t, slices.ContainsFunc(w.said, func(s string) bool { return strings.Contains(s, "node(s) leave with copies of doc.three, each") }), "%v", w.said)
 			assert.Nil(t, w.record.Exclusions)
 			assert.Empty(t, w.exclude)
 		})
@@ -225,6 +230,7 @@ func TestTheLastNodeOfAZoneLeavesWithCopiesThatAreStartedElsewhere(t *testing.T)
 			}
 			require.NotNil(t, d.Disruptive, "waits %v, refusals %v", d.Waits, d.Refusals)
 			assert.Equal(t, model.ActionShrinkSet, d.Disruptive.Kind)
+			assert.Equal(t, []string{"doc.three"}, d.Record.Operation.Shrink.Behind)
 			assert.True(t, d.Disruptive.Elsewhere, "the last look asks for the same")
 			assert.Equal(t, cold+"/0,"+cold+"/1", d.Disruptive.NodeNames)
 		})

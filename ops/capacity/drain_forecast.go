@@ -14,6 +14,8 @@ type DrainForecast struct {
 	// all of them together; it means nothing unless Known.
 	Percent int
 	Known   bool
+	// Behind are the tables that need the zones whose last node leaves: they cannot be drained.
+	Behind []string
 }
 
 // ForecastDrain is of one reading: leaving and data are names of data nodes, the
@@ -29,7 +31,7 @@ func ForecastDrain(db *model.Database, version string, leaving, data []string) D
 		}
 	}
 	f := NewForecast(db, version, gone, stay, false, false)
-	var out DrainForecast
+	out := DrainForecast{Behind: f.needZone()}
 	for _, l := range f.loads {
 		out.Shards += l.leaving
 		out.Bytes += l.moving

@@ -308,6 +308,21 @@ func (f *Forecast) ZoneLost() bool {
 	return slices.ContainsFunc(f.db.Settings.Awareness, func(a string) bool { return len(f.lost(a)) > 0 })
 }
 
+// needZone are the tables with copies that no other zone takes before the last nodes of theirs have left.
+func (f *Forecast) needZone() []string {
+	var out []string
+	for i := range f.db.Tables {
+		t := &f.db.Tables[i]
+		usable := f.usable(t)
+		for _, a := range f.db.Settings.Awareness {
+			if len(f.lost(a)) > 0 && !f.zonesHold(f.members(), usable, a, f.copies(t, len(usable)), f.db.Settings.Forced[a]) && !slices.Contains(out, t.Name) {
+				out = append(out, t.Name)
+			}
+		}
+	}
+	return out
+}
+
 // shardsFit looks at the limits on the number of shards of a node.
 func (f *Forecast) shardsFit() []model.Reason {
 	var out []model.Reason

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -17,13 +18,14 @@ func shrinkSet(ctx context.Context, a model.Action, t Tools) (model.Result, erro
 	if len(names) == 0 || a.From-a.To != len(names) {
 		return model.Result{}, fmt.Errorf("%d node(s) are known of %d that are to leave", len(names), a.From-a.To)
 	}
-	if err := lookEmpty(ctx, a, t); err != nil {
+	behind, err := lookEmpty(ctx, a, t)
+	if err != nil {
 		return model.Result{}, err
 	}
 	if err := t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, a.To); err != nil {
 		return model.Result{}, err
 	}
-	return model.Result{Message: fmt.Sprintf("%d empty node(s) leave: %d replicas instead of %d", len(names), a.To, a.From)}, nil
+	return model.Result{Message: fmt.Sprintf("%d node(s) leave %s: %d replicas instead of %d", len(names), gates.LeftBehind(behind), a.To, a.From)}, nil
 }
 
 // deleteClaims looks as shrinkSet does, then deletes the claims of the node that was drained.
@@ -32,7 +34,7 @@ func deleteClaims(ctx context.Context, a model.Action, t Tools) (model.Result, e
 	if len(claims) == 0 || len(entries(a.NodeIDs)) != 1 {
 		return model.Result{}, fmt.Errorf("%d claim(s) are named of %d drained node(s), and not some of one", len(claims), len(entries(a.NodeIDs)))
 	}
-	if err := lookEmpty(ctx, a, t); err != nil {
+	if _, err := lookEmpty(ctx, a, t); err != nil {
 		return model.Result{}, err
 	}
 	for _, claim := range claims {
@@ -48,59 +50,59 @@ func deleteClaims(ctx context.Context, a model.Action, t Tools) (model.Result, e
 }
 
 // lookEmpty is an error where the nodes that were drained are not empty by now, or anything else
-// is otherwise than it was decided on.
-func lookEmpty(ctx context.Context, a model.Action, t Tools) error {
+// is otherwise than it was decided on. behind are the tables with copies that may stay there.
+func lookEmpty(ctx context.Context, a model.Action, t Tools) (behind []string, err error) {
 	ids, names := entries(a.NodeIDs), entries(a.NodeNames)
 	// The witnesses beside `system` take seconds: what it is shown is asked after them,
 	// right before the write.
 	x := model.Examination{IDs: ids, Names: names, Pods: entries(a.Pods), Absent: entries(a.Absent), Ask: a.Pod, Elsewhere: a.Elsewhere}
 	if reason, holds := x.Verdict(Examine(ctx, t, x)); holds {
-		return fmt.Errorf("looking once more, not as system: %s", reason.Message)
+		return nil, fmt.Errorf("looking once more, not as system: %s", reason.Message)
 	}
 	s, err := t.system(ctx, a)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.Close()
 	if len(ids) > 0 {
 		// Before the shards are looked for: from here on none comes to these nodes.
 		if err := putInForce(ctx, s, a); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	nodes, err := s.Strings(ctx, nodeIDs)
 	if err != nil {
-		return fmt.Errorf("looking for the nodes once more: %w", err)
+		return nil, fmt.Errorf("looking for the nodes once more: %w", err)
 	}
 	if err := allThere(nodes, 1, a.Members, ""); err != nil {
-		return err
+		return nil, err
 	}
 	for _, n := range nodes {
 		if slices.Contains(names, n[1]) && !slices.Contains(ids, n[0]) {
-			return fmt.Errorf("node %s is another one by now: its id %s was not drained", n[1], n[0])
+			return nil, fmt.Errorf("node %s is another one by now: its id %s was not drained", n[1], n[0])
 		}
 	}
 	rows, err := s.Strings(ctx, copies)
 	if err != nil {
-		return fmt.Errorf("looking for shards on the nodes once more: %w", err)
+		return nil, fmt.Errorf("looking for shards on the nodes once more: %w", err)
 	}
-	if err := empty(rows, ids, names, a.Elsewhere); err != nil {
-		return err
+	if behind, err = empty(rows, ids, names, a.Elsewhere); err != nil {
+		return nil, err
 	}
 	if filtered, err := filteredTables(ctx, s); err != nil {
-		return err
+		return nil, err
 	} else if filtered > a.Filtered {
-		return fmt.Errorf("%d table(s) have allocation filters of their own and not %d any more: what they keep may move to the nodes that are to leave", filtered, a.Filtered)
+		return nil, fmt.Errorf("%d table(s) have allocation filters of their own and not %d any more: what they keep may move to the nodes that are to leave", filtered, a.Filtered)
 	}
 	if err := lookFiltered(ctx, s, a); err != nil {
-		return err
+		return nil, err
 	}
-	return lookUnfiltered(ctx, s, a)
+	return behind, lookUnfiltered(ctx, s, a)
 }
 
 // empty is an error that names what is on the nodes, is moving, or is nowhere.
-// With elsewhere a copy may stay that is started on another node too.
-func empty(rows [][]string, ids, names []string, elsewhere bool) error {
+// With elsewhere a copy may stay that is started on another node too: behind are the tables of such.
+func empty(rows [][]string, ids, names []string, elsewhere bool) (behind []string, err error) {
 	leaving := func(r []string) bool { return slices.Contains(ids, r[5]) || slices.Contains(names, r[6]) }
 	type shard struct{ schema, table, partition, id string }
 	of := func(r []string) shard { return shard{r[0], r[1], r[2], r[3]} }
@@ -114,12 +116,14 @@ func empty(rows [][]string, ids, names []string, elsewhere bool) error {
 		where := fmt.Sprintf("shard %s of %s.%s", r[3], r[0], r[1])
 		switch {
 		case r[4] != "STARTED":
-			return fmt.Errorf("%s is %s by now", where, r[4])
+			return nil, fmt.Errorf("%s is %s by now", where, r[4])
 		case leaving(r) && !safe[of(r)]:
-			return fmt.Errorf("%s is on node %s by now", where, r[6])
+			return nil, fmt.Errorf("%s is on node %s by now", where, r[6])
+		case leaving(r) && !slices.Contains(behind, r[0]+"."+r[1]):
+			behind = append(behind, r[0]+"."+r[1])
 		}
 	}
-	return nil
+	return behind, nil
 }
 
 // filteredTables counts the tables and partitions with allocation filters of their own,

@@ -11,5 +11,5 @@ var SuperuserSeesShardsRule = Rule{
 
 // SuperuserSeesShards names some of the shards that it sees, by their tables.
 func SuperuserSeesShards(pod string, shards []string) Reason {
-	return SuperuserSeesShardsRule.because("`system` is shown no shard on the node in pod %s, but the superuser sees %s: the node stays until these are elsewhere; if `system` is denied a table, revoke that", pod, some(shards))
+	return SuperuserSeesShardsRule.because("`system` is shown no shard that keeps the node in pod %s, but the superuser sees %s: the node stays until these are elsewhere; if `system` is denied a table, revoke that", pod, some(shards))
 }

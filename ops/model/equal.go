@@ -67,7 +67,7 @@ func (s *Shrink) equal(o *Shrink) bool {
 	case s.LeaveZone != o.LeaveZone, !slices.Equal(s.Leaving, o.Leaving):
 	// How far the drain has come.
 	case !s.Since.Equal(o.Since), s.Shards != o.Shards, s.Bytes != o.Bytes, !s.Moving.Equal(o.Moving), !s.Still.Equal(o.Still):
-	case !s.Drained.Equal(o.Drained), !slices.Equal(s.Evidence, o.Evidence), !slices.Equal(s.Pinned, o.Pinned):
+	case !s.Drained.Equal(o.Drained), !slices.Equal(s.Evidence, o.Evidence), !slices.Equal(s.Pinned, o.Pinned), !slices.Equal(s.Behind, o.Behind):
 	// What was seen and done on the way.
 	case !s.Rerouted.Equal(o.Rerouted), s.Held != o.Held, !s.Hidden.Equal(o.Hidden), s.MasterStable != o.MasterStable:
 	default:

@@ -350,6 +350,8 @@ type Shrink struct {
 	// Pinned are the tables whose own filters name only nodes that leave, of all sets of the
 	// operation.
 	Pinned []string `json:"pinned,omitempty"`
+	// Behind are the tables with copies that were left on nodes by leave-zone, of all sets of the operation.
+	Behind []string `json:"behind,omitempty"`
 }
 
 // Exclusions are what we wrote to keep shards off nodes that are to leave.

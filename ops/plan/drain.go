@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/ops/capacity"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -41,6 +42,9 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 		}
 		if d.Known {
 			text += fmt.Sprintf(", fits: %d %% of the low watermark after", d.Percent)
+		}
+		if op.Shrink.LeaveZone && len(d.Behind) > 0 {
+			text += "; they leave " + gates.LeftBehind(d.Behind) + ", and CrateDB makes them again on other nodes"
 		}
 		c.work[c.current].bytes += d.Bytes
 		c.work[c.current].nodes = max(c.work[c.current].nodes, len(leaving))

@@ -53,3 +53,25 @@ func TestThePlanOfAShrinkHasTheFiltersOfPinnedTables(t *testing.T) {
 	assert.Empty(t, got)
 	assert.Equal(t, []string{"table-filter-decides-alone"}, gates(course))
 }
+
+func TestThePlanOfAZoneThatLeavesNamesTheTablesWithCopiesThatStayBehind(t *testing.T) {
+	from, to := basic(), basic()
+	from.hot, to.operations = 4, "consent: [leave-zone]"
+	zones := func(s *plan.Start) {
+		data(s, "doc.three", "2", 4, 3, 50)
+		data(s, "doc.two", "1", 4, 2, 50)
+		db := &s.Observed.Database
+		for i := range db.Nodes {
+			db.Nodes[i].Attributes = map[string]string{"zone": string("abac"[i])}
+		}
+		db.Settings.Awareness = []string{"zone"}
+	}
+	course := between(t, from, to, zones)
+	require.Equal(t, []string{"shrink"}, kinds(course), "%v", course.Refused)
+	assert.Contains(t, course.Operations[0].Summary, "; they leave with copies of doc.three, each of which is started on a node that stays too, and CrateDB makes them again on other nodes")
+	forced := between(t, from, to, func(s *plan.Start) {
+		zones(s)
+		s.Observed.Database.Settings.Forced = map[string][]string{"zone": {"a", "b", "c"}}
+	})
+	assert.Equal(t, []string{"last-node-of-zone"}, gates(forced))
+}

@@ -115,6 +115,8 @@ type drain struct {
 	bytes  int64
 	// tables of those shards, and of what is on no node.
 	tables []string
+	// behind are the tables of copies that may stay on them.
+	behind []string
 	moving bool
 }
 
@@ -146,15 +148,20 @@ func drained(v *view.View, op *model.Operation) drain {
 		case !leaving[s.Node] && !(s.To != "" && leaving[s.To]):
 			continue
 		case s.State == "STARTED" && elsewhere[shard{s.Table, s.ID}]:
+			d.behind = append(d.behind, s.Table)
 			continue
 		}
 		d.shards++
 		d.bytes += s.Bytes
 		d.tables = append(d.tables, s.Table)
 	}
-	slices.Sort(d.tables)
-	d.tables = slices.Compact(d.tables)
+	d.tables, d.behind = unique(d.tables), unique(d.behind)
 	return d
+}
+
+func unique(tables []string) []string {
+	slices.Sort(tables)
+	return slices.Compact(tables)
 }
 
 // another is a leaving node with an id that was not excluded, and its place in the list; nil
@@ -234,7 +241,7 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 		if sh.Drained.IsZero() {
 			sh.Drained, sh.Still = db.At, time.Time{}
 		}
-		t.Wait(gates.DrainedOnce(sh.Names()))
+		t.Wait(gates.DrainedOnce(sh.Names(), d.behind))
 		return
 	}
 	if reason, waits := evidenceWaits(&t.View, sh, nextReplicas(&t.View, sh, *view.Recorded(t.Record.Sets, sh.Set))); waits {
@@ -242,7 +249,7 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 		evidenceStands(t, sh, reason)
 		return
 	}
-	sh.Still = time.Time{}
+	sh.Still, sh.Behind = time.Time{}, unique(slices.Concat(sh.Behind, d.behind))
 	makeSmaller(t, op)
 }
 

@@ -268,7 +268,7 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	s := leavesFirst(&t.View, sets)
 	f := forecast(&t.View, sh, []model.RecordedSet{s})
 	*sh = model.Shrink{
-		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Pinned: sh.Pinned, Set: s.Name, From: s.Replicas, To: view.Target(&t.View, s.Name), Before: s.Replicas,
+		Masters: sh.Masters, MasterStable: true, Hidden: sh.Hidden, Pinned: sh.Pinned, Behind: sh.Behind, Set: s.Name, From: s.Replicas, To: view.Target(&t.View, s.Name), Before: s.Replicas,
 		LeaveZone: f.Leave && f.ZoneLost(), Since: t.Now, Evidence: sh.Evidence,
 	}
 	first := sh.To
@@ -360,7 +360,7 @@ func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
 	}
 	t.Record.Operation = nil
 	r := scaleReport(&t.View, *op)
-	r.Reason, r.Message = "ShrinkSucceeded", shrinkWords(op.From, op.To)+": the nodes that left were empty"+op.Shrink.EmptyBy()+pinnedWords(op.Shrink)
+	r.Reason, r.Message = "ShrinkSucceeded", shrinkWords(op.From, op.To)+": the nodes left "+gates.LeftBehind(op.Shrink.Behind)+op.Shrink.EmptyBy()+pinnedWords(op.Shrink)
 	aim.Outcome(t, model.OperationShrink, model.StatusSuccess, "", r)
 }
 
