@@ -25,8 +25,11 @@ import (
 // zone and is the one that comes and goes.
 const Nodes = 4
 
-// zones of the nodes, by number; "" is none.
-var zones = [Nodes]string{"a", "a", "b", ""}
+// zones of the nodes, by number; "" is none. halls are another attribute, of which all nodes force the values.
+var (
+	zones = [Nodes]string{"a", "a", "b", ""}
+	halls = [Nodes]string{"x", "x", "y", "z"}
+)
 
 func nodeName(i int) string { return fmt.Sprintf("n%d", i) }
 

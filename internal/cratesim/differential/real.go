@@ -26,6 +26,7 @@ func arguments(i int) []string {
 		"-Cauth.host_based.config.99.method=password",
 		"-Cnode.master=" + strconv.FormatBool(i == 0), "-Cnode.data=true",
 	}
+	args = append(args, "-Cnode.attr.hall="+halls[i], "-Ccluster.routing.allocation.awareness.force.hall.values=x,y,z")
 	if zones[i] != "" {
 		args = append(args, "-Cnode.attr.zone="+zones[i])
 	}

@@ -229,6 +229,23 @@ func TestDrain(t *testing.T) {
 		m.pass(2 * time.Minute)
 		require.Equal(t, Green, health(tb), "once it is gone the zone no longer counts")
 	})
+	t.Run("a zone that is forced counts without a node", func(t *testing.T) {
+		m := newNet(t)
+		ns := m.nodes(4, func(s *NodeSpec) {
+			s.Attributes = map[string]string{"zone": map[string]string{"n0": "a", "n1": "b", "n2": "a", "n3": "c"}[s.Name]}
+			s.Settings["cluster.routing.allocation.awareness.attributes"] = "zone"
+			s.Settings["cluster.routing.allocation.awareness.force.zone.values"] = "a, b,c"
+		})
+		three, two, four := m.table(ns[0], "three", 3, "2"), m.table(ns[0], "two", 3, "1"), m.table(ns[0], "four", 1, "3")
+		require.Equal(t, Green, health(four), "two copies may be in a")
+		m.NodeStopped(ns[3], true)
+		m.pass(time.Hour)
+		require.Equal(t, Yellow, health(three), "one copy a zone, and the third comes back nowhere")
+		require.Equal(t, Green, health(two))
+		require.Nil(t, ns[0].ResetGlobal([]string{"cluster.routing.allocation.awareness.attributes"}))
+		m.pass(time.Hour)
+		require.Equal(t, Yellow, health(three), "a reset gives what the nodes were started with")
+	})
 	t.Run("a snapshot holds primaries, and the drain does not go on by itself", func(t *testing.T) {
 		m := newNet(t)
 		ns := m.nodes(3)
