@@ -473,7 +473,7 @@ func TestAnOperationUnderWayIsNeverDone(t *testing.T) {
 	from := []model.RecordedSet{{Name: hot, Group: "hot", Replicas: 4}}
 	s.r.Operation = &model.Operation{
 		Kind: model.OperationShrink, Step: model.StepGone, Started: s.o.At, Revision: s.d.Revision, From: from, To: from,
-		Shrink: &model.Shrink{Set: hot, From: 4, To: 2, Before: 4, Since: s.o.At},
+		Shrink: &model.Shrink{Set: hot, From: 4, To: 2, Before: 4, Since: s.o.At, Leaving: []model.LeavingNode{{Name: hot + "/2", ID: hot + "/2", Pod: hot + "-2", Ordinal: 2}, {Name: hot + "/3", ID: "gone", Pod: hot + "-3", Ordinal: 3}}},
 	}
 	var d model.Decision
 	for range 3 { // until what is effective is what was applied

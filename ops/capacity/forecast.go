@@ -216,7 +216,7 @@ func (f *Forecast) copiesFit() []model.Reason {
 	if len(few) > 0 {
 		out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining), lower.statements(), lower.keep()))
 	}
-	return append(out, zoned.reasons()...)
+	return append(out, zoned.lastOfZones()...)
 }
 
 // leftZones are tables that need the zones whose last node leaves: those whose copies the other zones take when it has left,
@@ -252,7 +252,7 @@ func (l *leftZones) add(t *model.Table, usable []*model.Node, attribute string, 
 	return true
 }
 
-func (l *leftZones) reasons() (out []model.Reason) {
+func (l *leftZones) lastOfZones() (out []model.Reason) {
 	if len(l.yellow) > 0 {
 		out = append(out, gates.ForcedZone(l.zones, l.yellow, l.force))
 	}

@@ -35,6 +35,26 @@ func execAll(t testing.TB, session execute.Session, statements ...string) {
 	}
 }
 
+func TestTheZonesThatAreForcedAreRead(t *testing.T) {
+	for _, c := range []struct {
+		name, argument string
+		want           map[string][]string
+	}{
+		{"none", "-Cnode.attr.other=x", nil},
+		{"of one attribute", "-Ccluster.routing.allocation.awareness.force.zone.values=a, b,c", map[string][]string{"zone": {"a", "b", "c"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := simulate(t, "6.4.3", 0)
+			s.start(0, "6.4.3", 1, 1, c.argument)
+			s.secrets["system"] = "pw-system"
+			_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
+			require.NoError(t, err)
+			db := until(t, s, 1, func(db model.Database) bool { return db.AllocationKnown })
+			assert.Equal(t, c.want, db.Settings.Forced)
+		})
+	}
+}
+
 // until reads in detail till what is asked for holds.
 func until(t *testing.T, s *simulated, pods int, holds func(model.Database) bool) model.Database {
 	t.Helper()

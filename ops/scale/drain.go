@@ -133,7 +133,7 @@ func drained(v *view.View, op *model.Operation) drain {
 	elsewhere := map[shard]bool{}
 	if sh.LeaveZone {
 		for i := range db.Shards {
-			if s := &db.Shards[i]; !leaving[s.Node] && (s.State == "STARTED" || s.State == "RELOCATING" && !leaving[s.To]) {
+			if s := &db.Shards[i]; !leaving[s.Node] && s.State == "STARTED" {
 				elsewhere[shard{s.Table, s.ID}] = true
 			}
 		}

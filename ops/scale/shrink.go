@@ -182,7 +182,7 @@ func Shrink(t *pass.Pass) {
 	t.Record.Operation = &op
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || stays(&t.View, &sh) || sh.LeaveZone && !mayLeaveZone(&t.View, &sh)
+	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || stays(&t.View, &sh)
 	// So does one for which a pod is missing that does not come back before its StatefulSet is made again.
 	held := view.AnyHeldBack(&t.View)
 	back = aim.Stops(&t.View) || held || back && !view.Refilled(&t.View)
@@ -394,12 +394,12 @@ func scaleTimeout(t *pass.Pass) {
 	aim.Outcome(t, model.OperationShrink, model.StatusFailure, "scale-timeout", r)
 }
 
-// stays: a node that is drained for other volumes keeps those that it has: nobody asks for others
-// or consents to it any more.
+// stays: nobody asks for what the node is drained for or consents to it any more. That is to leave a zone, or to have
+// other volumes.
 func stays(v *view.View, sh *model.Shrink) bool {
 	switch p := view.PodNamed(v, sh.Replaces); {
 	case sh.Replaces == "":
-		return false
+		return sh.LeaveZone && !mayLeaveZone(v, sh)
 	case p != nil && removes(v):
 		return view.SurplusOf(v, p) == "" || v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
 	case p == nil, !aim.MayReplace(v), len(aim.OtherClaims(v, p)) == 0, len(aim.OtherVolumes(v, sh.Set)) > 0:
