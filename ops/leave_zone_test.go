@@ -186,6 +186,11 @@ func TestTheLastNodeOfAZoneLeavesWithCopiesThatAreStartedElsewhere(t *testing.T)
 			s.copy("doc.three", hot+"/0").Node = cold + "/1"
 		}, "draining"},
 		{"the copy that leaves is initializing itself", func(s *situation) { s.copy("doc.three", leaving).State = "INITIALIZING" }, "draining"},
+		{"the zone keeps a node, so that all copies can be drained", func(s *situation) {
+			sh := *s.r.Operation.Shrink
+			op := *s.r.Operation
+			sh.LeaveZone, op.Shrink, s.r.Operation = false, &sh, &op
+		}, "draining"},
 		{"a copy is on no node", func(s *situation) { s.o.Database.Unassigned = 1 }, "draining"},
 		{"a copy moves", func(s *situation) { s.o.Database.Relocating = 1 }, "draining"},
 		{"a table is yellow that system may not see", func(s *situation) {
@@ -235,4 +240,23 @@ func TestTheLastNodeOfAZoneLeavesWithCopiesThatAreStartedElsewhere(t *testing.T)
 			assert.Equal(t, cold+"/0,"+cold+"/1", d.Disruptive.NodeNames)
 		})
 	}
+}
+
+func TestWithoutTheConsentTheLastNodeOfAZoneIsDrainedWhereNoTableNeedsTheZone(t *testing.T) {
+	w := threeZones(t, "abab", "c")
+	for i := range w.tables {
+		w.tables[i].Replicas = "1"
+	}
+	for i := len(w.shards) - 1; i >= 0; i-- {
+		// Of doc.three the copies in c and in a are left.
+		if s := &w.shards[i]; s.Table == "doc.three" && w.zones[s.Node] == "b" {
+			w.shards = slices.Delete(w.shards, i, i+1)
+		}
+	}
+	w.leaves(4, 0)
+	w.runQuiet(200)
+	assert.Equal(t, []string{cold + " 1 to 0"}, w.lowered)
+	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "ShrinkSucceeded" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Contains(t, w.reports[i].Message, "the nodes left empty: ")
 }
