@@ -112,6 +112,9 @@ func (c *Cluster) placeShard(s *Shard, list []Placed) (fresh []*Copy, err error)
 		} else if cp.node != nil {
 			s.inSync, s.stores = removeID(s.inSync, cp.node.ID), removeID(s.stores, cp.node.ID)
 		}
+		if cp.Primary = p.Primary; cp.node == nil {
+			cp.origin = cp.comesFrom()
+		}
 		cp.Primary, cp.node, cp.target, cp.init, cp.due, cp.delay = p.Primary, to, nil, false, time.Time{}, time.Time{}
 		if to != nil {
 			s.stores, s.inSync = addID(s.stores, to.ID), addID(s.inSync, to.ID)

@@ -31,16 +31,10 @@ type Shard struct {
 	stores []string
 	// restore is where the shard comes from, nil where it began empty.
 	restore *shardRestore
-	// again: it has started again since, as its table got another name.
-	again bool
 	// operations are how many rows have been written, changed and deleted, each of which has
 	// taken one sequence number.
 	operations int64
 }
-
-// Restored reports whether the shard's primary comes from a snapshot, and has not started again from its disk since, with
-// its table's other name.
-func (s *Shard) Restored() bool { return s.restore != nil && !s.again }
 
 // Copy is one copy of a shard: on a node, or still without one.
 type Copy struct {
@@ -53,7 +47,13 @@ type Copy struct {
 	due    time.Time // when initializing or relocating ends
 	since  time.Time // unassigned since
 	delay  time.Time // a node has left: not before this
+	origin string    // where its node had it from when it began to come
 }
+
+// Origin is what sys.shards shows as recovery['type']: a primary begins empty, comes from a snapshot or
+// starts again from its disk. A replica, also one that has become the primary, and each copy that has
+// moved come from another node (RecoverySource.Type).
+func (cp *Copy) Origin() string { return cp.origin }
 
 // Copies are the shard's copies, the primary first.
 func (s *Shard) Copies() []*Copy { return s.copies }
@@ -197,7 +197,7 @@ func (c *Cluster) finishShards() {
 				} else if cp.target != nil {
 					s.inSync = removeID(s.inSync, cp.node.ID)
 					s.stores = removeID(s.stores, cp.node.ID)
-					cp.node, cp.target = cp.target, nil
+					cp.node, cp.target, cp.origin = cp.target, nil, "PEER"
 				}
 				cp.delay = time.Time{}
 				s.stores = addID(s.stores, cp.node.ID)

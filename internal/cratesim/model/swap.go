@@ -28,7 +28,6 @@ func (n *Node) SwapTables(source, target *Table, drop bool) *Error {
 		for _, ix := range t.Indexes() {
 			for _, s := range ix.shards {
 				s.allocated = s.allocated || s.restore != nil // that nobody has its files makes it no new one
-				s.again = true
 				for _, cp := range s.copies {
 					cp.node, cp.target, cp.init, cp.due, cp.delay, cp.since = nil, nil, false, time.Time{}, time.Time{}, c.m.now
 				}

@@ -108,7 +108,7 @@ func (c *Cluster) assign(cp *Copy, n *Node, known bool) {
 	s := cp.Shard
 	bytes := s.bytes()
 	cp.node, cp.init, cp.due = n, true, c.took(bytes, known)
-	cp.delay = time.Time{}
+	cp.delay, cp.origin = time.Time{}, cp.comesFrom()
 	n.place.Shards++
 	n.place.DiskFree -= bytes
 	if cp.Primary {
@@ -118,6 +118,19 @@ func (c *Cluster) assign(cp *Copy, n *Node, known bool) {
 	n.place.In++
 	s.primary().node.place.Out++
 	s.stores = addID(s.stores, n.ID)
+}
+
+// comesFrom is the origin of a copy that is on no node yet.
+func (cp *Copy) comesFrom() string {
+	switch {
+	case !cp.Primary:
+		return "PEER"
+	case cp.Shard.allocated:
+		return "EXISTING_STORE"
+	case cp.Shard.restore != nil:
+		return "SNAPSHOT"
+	}
+	return "EMPTY_STORE"
 }
 
 // relocate begins a move.
