@@ -68,7 +68,7 @@ var bugs = []mutation{
 
 	{"a", "BeforeDrain", "{check.AllocationEnabled, ", "{",
 		"ops", "TestAShrinkDoesNotBeginWhereReplicasCannotMove"},
-	{"a", "drainStep", "if reason, waits := gates.AllocationEnabled(db.Allocation, setting.FreeAllocation); waits {", "if reason, waits := gates.AllocationEnabled(setting.FreeAllocation, setting.FreeAllocation); waits {",
+	{"a", "drainStep", "t.Waits(gates.AllocationEnabled(db.Allocation, setting.FreeAllocation))", "t.Waits(gates.AllocationEnabled(setting.FreeAllocation, setting.FreeAllocation))",
 		"ops", "TestAShrinkDoesNotBeginWhereReplicasCannotMove"},
 	{"b", "stillLeaving", "		if p.Set == x.Set && p.Ordinal >= live.Replicas {\n", "\t\tif len(t.Record.Operation.Shrink.Leaving) == len(t.Observed.Pods)-live.Replicas && p.Ordinal >= live.Replicas {\n",
 		"ops", "TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone"},

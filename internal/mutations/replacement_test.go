@@ -15,7 +15,7 @@ var replacements = []mutation{
 	{"a claim goes only under Kubernetes' protection", "DeleteClaim", "case !slices.Contains(claim.Finalizers, claimProtection):", "case len(slices.Clone(claim.Finalizers)) < 0:", "internal/daemon", "TestOnlyTheClaimThatWasDecidedOnIsDeletedAndNeverUnderAPod"},
 	{"a claim of another UID is another volume", "DeleteClaim", ", err == nil && string(claim.UID) != uid:", ":", "internal/daemon", "TestOnlyTheClaimThatWasDecidedOnIsDeletedAndNeverUnderAPod"},
 	{"what lacks a copy does not hold back a drained node without one", "move", " || emptied(&t.View, going)", "", "ops", "TestEachGateHoldsAPodBack"},
-	{"a drained node with a copy is not empty", "emptied", "return !slices.ContainsFunc(v.Observed.Database.Shards, on)", "_ = on\n\treturn true", "ops", "TestEachGateHoldsAPodBack"},
+	{"a drained node with a copy is not empty", "emptied", "return !model.Any(v.Observed.Database.Shards, func(s *model.Shard) bool { return s.Node == node })", "_ = node\n\treturn true", "ops", "TestEachGateHoldsAPodBack"},
 	{"an only copy that comes back to a drained node is moved off again", "DrainAgain", "if !view.Refilled(&t.View) || aim.Stops(&t.View) {", "if true {", "ops", "TestAReplacementFollowsWhatIsDesiredByThen"},
 	{"nodes that are desired come before a drain for other volumes that is blocked", "scale.left", "case sh.Replaces != \"\" && aim.NodesCome(&t.View) && view.Doomed(&t.View) == nil:", "case false:", "ops", "TestAReplacementFollowsWhatIsDesiredByThen"},
 	{"a node whose volume goes comes back with another id", "ahead", "excludedThen(v, pods, away)", "db.Settings.Exclude", "ops", "TestEachGateHoldsAPodBack"},

@@ -78,6 +78,9 @@ func refuseFewer(t *pass.Pass, c model.Change) {
 
 // extraDisks are the disks that pods have, and their StatefulSet has not, each with the last such pod.
 func extraDisks(v *view.View, set string) map[string]string {
+	if v.Even {
+		return nil
+	}
 	out := map[string]string{}
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; p.Set == set {

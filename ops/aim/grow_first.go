@@ -14,26 +14,28 @@ import (
 // table wants more copies than there are data nodes, and desired nodes give it room. Both wait
 // for green, and would wait for ever.
 func GrowsFirst(v *view.View) bool {
-	if !v.Observed.Database.TablesKnown {
-		return false
-	}
-	present, wanted := 0, 0
+	present := 0
 	for _, s := range v.Record.Sets {
 		if view.Data(v, s) {
 			present += s.Replicas
 		}
 	}
+	return NodesCome(v) && NeedsMore(v, present)
+}
+
+// NeedsMore reports whether a table wants more copies than so many data nodes take, and those that are desired
+// give it room.
+func NeedsMore(v *view.View, nodes int) bool {
+	wanted := 0
 	for _, w := range v.Desired.Sets {
 		if w.Data {
 			wanted += w.Replicas
 		}
 	}
-	for i := range v.Observed.Database.Tables {
-		if lower, _, ok := capacity.Bounds(v.Observed.Database.Tables[i].Replicas); ok && NodesCome(v) && lower >= present && lower < wanted {
-			return true
-		}
-	}
-	return false
+	return v.Observed.Database.TablesKnown && model.Any(v.Observed.Database.Tables, func(table *model.Table) bool {
+		lower, _, ok := capacity.Bounds(table.Replicas)
+		return ok && lower >= nodes && lower < wanted
+	})
 }
 
 // NodesCome reports whether data nodes are desired that are not there yet.

@@ -75,8 +75,8 @@ func OnOtherVolume(v *view.View, c *model.Claim) bool {
 func OtherClaims(v *view.View, p *model.Pod) []*model.Claim {
 	var out []*model.Claim
 	data := false
-	for i := range v.Observed.Claims {
-		if c := &v.Observed.Claims[i]; c.Set == p.Set && c.Ordinal == p.Ordinal && OnOtherVolume(v, c) {
+	for c := range view.ClaimsOf(v, p.Set, p.Ordinal) {
+		if OnOtherVolume(v, c) {
 			out, data = append(out, c), data || model.DataVolume(c.Template)
 		}
 	}

@@ -96,8 +96,8 @@ func disksAfter(v *view.View) [][]model.Disk {
 // sizeAfter is how large the volume of a pod is then. One that nobody replaces stays larger.
 func sizeAfter(v *view.View, w *model.VolumeTemplate, ordinal int) int64 {
 	size := w.Size
-	for i := range v.Observed.Claims {
-		if c := &v.Observed.Claims[i]; w.Holds(c) && c.Ordinal == ordinal && len(OtherVolumes(v, w.Set)) == 0 {
+	for c := range view.ClaimsOf(v, w.Set, ordinal) {
+		if w.Holds(c) && len(OtherVolumes(v, w.Set)) == 0 {
 			size = max(size, c.Capacity)
 		}
 	}
@@ -112,8 +112,8 @@ func unbounded(v *view.View, set string, ordinal int) bool {
 		return false
 	}
 	claimed := int64(0)
-	for i := range v.Observed.Claims {
-		if c := &v.Observed.Claims[i]; c.Set == set && c.Ordinal == ordinal && model.DataVolume(c.Template) {
+	for c := range view.ClaimsOf(v, set, ordinal) {
+		if model.DataVolume(c.Template) {
 			claimed += c.Capacity
 		}
 	}

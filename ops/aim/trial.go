@@ -239,13 +239,7 @@ func triesToo(v *view.View, set, other string) bool {
 	if set == view.SoleVoter(v) && TrialPods(v, set) && stuck(v, set) && !view.Votes(v, other) {
 		return true // it is stuck on trial itself, and no node of the other set joins before it does
 	}
-	return view.PendingRestart(v, other) && !ranBefore(v, set)
-}
-
-// ranBefore reports whether the set's live template is verified; its pods may be away now.
-func ranBefore(v *view.View, set string) bool {
-	live := v.Live(set)
-	return live != nil && view.JoinedBefore(v, set, live.Template)
+	return view.PendingRestart(v, other) && !view.JoinedBefore(v, set, v.LiveTemplate(set)) // that is verified; its pods may be away
 }
 
 // precedes reports whether the set goes before the other, where pods of both are on trial after

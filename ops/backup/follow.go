@@ -216,15 +216,12 @@ func ended(t *pass.Pass, state, why string) {
 	b := t.Record.Backups
 	s := b.Running
 	b.Running = nil
-	report := model.Report{Event: model.EventFeedback, Operation: "update"}
 	if state == model.SnapshotSuccess {
 		b.Failed = ""
-		report.Status, report.Reason = model.StatusSuccess, "SnapshotTaken"
-		report.Message = fmt.Sprintf("snapshot %s was taken in %s, in folder %s", s.Name, t.Elapsed(s.Began).Round(time.Second), place(&t.View))
-	} else {
-		b.FailedSnapshot, b.FailedAt = s.Name, t.Now
-		b.Failed = fmt.Sprintf("snapshot %s ended as %s: %s", s.Name, state, why)
-		report.Status, report.Reason, report.Warning, report.Message = model.StatusFailure, "SnapshotFailed", true, b.Failed
+		t.Feedback("", model.StatusSuccess, "SnapshotTaken", fmt.Sprintf("snapshot %s was taken in %s, in folder %s", s.Name, t.Elapsed(s.Began).Round(time.Second), place(&t.View)))
+		return
 	}
-	t.Report(report)
+	b.FailedSnapshot, b.FailedAt = s.Name, t.Now
+	b.Failed = fmt.Sprintf("snapshot %s ended as %s: %s", s.Name, state, why)
+	t.Feedback("", model.StatusFailure, "SnapshotFailed", b.Failed)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -119,9 +120,11 @@ const foreignAgain = 10 * time.Minute
 // snapshots can go there.
 func repository(t *pass.Pass) bool {
 	v, b := &t.View, t.Record.Backups
-	want := settings(v)
-	name := Name(want)
-	have := &b.Repository
+	want, have := settings(v), &b.Repository
+	name := have.Name
+	if name == "" || have.Settings != want {
+		name = Name(want)
+	}
 	if have.Name == "" && used(t, name) {
 		have.Name = name // the record of it was lost, and what it has is to be known before it can be changed
 	}
@@ -176,7 +179,7 @@ func lost(t *pass.Pass) {
 		b.Gone = time.Time{}
 	case b.Gone.IsZero():
 		b.Gone = db.At
-	case db.At.Sub(b.Gone) >= suspected:
+	case db.At.Sub(b.Gone) >= fetch.Suspected:
 		t.Report(model.Report{Reason: "RepositoryGone", Warning: true, Message: "repository " + b.Repository.Name + " is not there any more, and is created again; what is in its folder stays"})
 		if b.Running != nil {
 			ended(t, model.SnapshotFailed, "somebody has dropped the repository")

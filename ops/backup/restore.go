@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -17,13 +18,8 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-const (
-	// restoreAttempts is how often tables are asked for that could not be fetched.
-	restoreAttempts = 3
-	// suspected is for how long tables have to be missing though nothing is fetched: any node may answer,
-	// and one that is behind shows neither the tables nor that they come.
-	suspected = 15 * time.Second
-)
+// restoreAttempts is how often tables are asked for that could not be fetched.
+const restoreAttempts = 3
 
 // Restore brings a cluster that is being made to what a snapshot has, step by step. It restores nothing
 // into a cluster that has been made, nor into one that has tables.
@@ -188,7 +184,7 @@ func choose(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore) {
 		r.Step = model.RestoreUsers
 	}
 	t.Report(model.Report{
-		Event: model.EventFeedback, Operation: "create", Action: restoreVerb, Status: model.StatusInProgress, Reason: "RestoreStarted",
+		Event: model.EventFeedback, Operation: "create", Action: fetch.Verb, Status: model.StatusInProgress, Reason: "RestoreStarted",
 		Message: fmt.Sprintf("snapshot %s, finished at %s, is restored: %d table(s)", r.Snapshot, r.Taken.UTC().Format(time.RFC3339), len(r.Tables)),
 	})
 }
@@ -210,9 +206,6 @@ func notFound(db *model.Database, r *model.RecordedRestore, want *definition.Res
 	}
 	return fmt.Sprintf("the folder %s has no snapshot %s; it has %s", want.From, want.Snapshot, strings.Join(there, ", "))
 }
-
-// restoreVerb is the word of crate-operator's webhook.
-const restoreVerb = "restore_snapshot"
 
 // askTables asks for what is still to come; for everything, with views and functions, where no tables are named.
 func askTables(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore) model.Action {
@@ -250,12 +243,12 @@ func followRestore(t *pass.Pass, r *model.RecordedRestore) {
 	case len(left) == 0:
 		r.Step, r.Rest, r.Failed, r.Suspect = model.RestoreEnd, nil, "", time.Time{}
 		t.Report(model.Report{
-			Event: model.EventFeedback, Operation: "create", Action: restoreVerb, Status: model.StatusSuccess, Reason: "RestoreSucceeded",
+			Event: model.EventFeedback, Operation: "create", Action: fetch.Verb, Status: model.StatusSuccess, Reason: "RestoreSucceeded",
 			Message: fmt.Sprintf("%d table(s) of snapshot %s are there after %s", len(r.Tables), r.Snapshot, t.Elapsed(r.Began).Round(time.Second)),
 		})
 	case r.Suspect.IsZero():
 		r.Suspect = t.Now
-	case t.Elapsed(r.Suspect) >= suspected:
+	case t.Elapsed(r.Suspect) >= fetch.Suspected:
 		r.Step, r.Rest, r.Suspect = model.RestoreDrop, left, time.Time{}
 		r.Failed = fmt.Sprintf("%d of %d tables of snapshot %s could not be fetched: %s", len(left), len(r.Tables), r.Snapshot, strings.Join(left[:min(len(left), 5)], ", "))
 		if r.Attempts >= restoreAttempts {
@@ -273,7 +266,7 @@ func failRestore(t *pass.Pass, r *model.RecordedRestore, why string) {
 
 func tellFailed(t *pass.Pass, why string) {
 	t.Report(model.Report{
-		Event: model.EventFeedback, Operation: "create", Action: restoreVerb, Status: model.StatusFailure, Reason: "RestoreFailed", Warning: true,
+		Event: model.EventFeedback, Operation: "create", Action: fetch.Verb, Status: model.StatusFailure, Reason: "RestoreFailed", Warning: true,
 		Message: why, Names: []string{gates.RestoreFailedRule.Name},
 	})
 }

@@ -153,11 +153,8 @@ func waits(t *pass.Pass, what string) {
 	t.Wait(gates.BackupWaits(b.Due.Schedule, b.Due.At, what))
 	if limit := t.Desired.Backups.MaxDelay; t.Elapsed(b.Waiting) > limit && !b.Overdue {
 		b.Overdue = true
-		t.Report(model.Report{
-			Event: model.EventFeedback, Operation: "update", Status: model.StatusFailure, Reason: "BackupOverdue", Warning: true,
-			Message: fmt.Sprintf("%s that was due at %s waits for longer than %s: %s", definition.SnapshotWords(b.Due.Schedule), b.Due.At.Format(time.RFC3339), limit, what),
-			Names:   []string{gates.BackupWaitsRule.Name},
-		})
+		words := fmt.Sprintf("%s that was due at %s waits for longer than %s: %s", definition.SnapshotWords(b.Due.Schedule), b.Due.At.Format(time.RFC3339), limit, what)
+		t.Feedback("", model.StatusFailure, "BackupOverdue", words, gates.BackupWaitsRule.Name)
 	}
 }
 
@@ -256,10 +253,7 @@ func selected(t *pass.Pass) (tables, why string) {
 	if joined != b.Unreadable {
 		b.Unreadable = joined
 		if joined != "" {
-			t.Report(model.Report{
-				Event: model.EventFeedback, Operation: "update", Status: model.StatusFailure, Reason: "TablesUnreadable", Warning: true,
-				Message: "a snapshot cannot have these tables: " + joined, Names: []string{gates.BackupUnreadableRule.Name},
-			})
+			t.Feedback("", model.StatusFailure, "TablesUnreadable", "a snapshot cannot have these tables: "+joined, gates.BackupUnreadableRule.Name)
 		}
 	}
 	if joined == "" {

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/budget"
 	"stevedore.dev/stevedore/ops/gates"
@@ -105,16 +103,11 @@ func (m *Move) otherPods(v *view.View) (model.Reason, bool) {
 }
 
 func (m *Move) unreplicated(v *view.View) (model.Reason, bool) {
-	for i := range v.Observed.Database.Nodes {
-		n := &v.Observed.Database.Nodes[i]
-		if n.Name != m.Going.NodeName {
-			continue
-		}
-		if reason, refused := gates.Unreplicated(m.Going.Name, n.Sole, v.Desired.Operations.Unreplicated == "refuse"); refused {
-			return reason, true
-		}
+	n := view.NodeNamed(v, m.Going.NodeName)
+	if n == nil {
+		return model.Reason{}, false
 	}
-	return model.Reason{}, false
+	return gates.Unreplicated(m.Going.Name, n.Sole, v.Desired.Operations.Unreplicated == "refuse")
 }
 
 // volumeStays lets a pod go whose claim is being deleted where a person has agreed to lose the
@@ -134,11 +127,11 @@ func (m *Move) volumeStays(v *view.View) (model.Reason, bool) {
 // onlyThere says what would be lost with the volumes of a pod whose node is a member; "" for nothing.
 func onlyThere(v *view.View, p *model.Pod) string {
 	db := &v.Observed.Database
-	switch i := slices.IndexFunc(db.Nodes, func(n model.Node) bool { return n.Name == p.NodeName }); {
-	case i < 0:
+	switch n := view.NodeNamed(v, p.NodeName); {
+	case n == nil:
 		return gates.NotProven
-	case len(db.Nodes[i].Sole) > 0:
-		return gates.SoleCopiesOn(db.Nodes[i].Sole)
+	case len(n.Sole) > 0:
+		return gates.SoleCopiesOn(n.Sole)
 	case !db.DeniedKnown, len(db.Denied) > 0:
 		return gates.CopiesHidden
 	case view.FewVoters(v, p):

@@ -113,20 +113,14 @@ func beginAsked(t *pass.Pass, asked string) {
 		if c.Dry {
 			return
 		}
-		t.Report(model.Report{
-			Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusInProgress, Reason: "TablesRestoring",
-			Message: fmt.Sprintf("%d table(s) of snapshot %s are restored: %s", len(c.Tables), k.Name, targetWords(b.Fetch, c.Tables)),
-		})
+		t.Feedback(Verb, model.StatusInProgress, "TablesRestoring", fmt.Sprintf("%d table(s) of snapshot %s are restored: %s", len(c.Tables), k.Name, targetWords(b.Fetch, c.Tables)))
 	}
 }
 
 // asksInVain ends a command that nothing can come of.
 func asksInVain(t *pass.Pass, asked, why string) {
 	outcome(t, &model.Fetch{Command: asked}, why)
-	t.Report(model.Report{
-		Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusFailure, Reason: "RestoreCommandVoid", Warning: true,
-		Message: "nothing is restored: " + why, Names: []string{gates.TablesNotRestoredRule.Name},
-	})
+	t.Feedback(Verb, model.StatusFailure, "RestoreCommandVoid", "nothing is restored: "+why, gates.TablesNotRestoredRule.Name)
 }
 
 // inTurn sorts the tables of a snapshot for a drill: where not all of them fit its budget, another snapshot's begins
@@ -151,22 +145,18 @@ func prove(t *pass.Pass, f *model.Fetch) {
 			b.Taken[i].Proof = p
 		}
 	}
-	r := model.Report{Event: model.EventFeedback, Operation: "update"}
 	switch {
 	case f.Failed != "":
-		r.Status, r.Reason, r.Warning, r.Names = model.StatusFailure, "DrillFailed", true, []string{gates.DrillFailedRule.Name}
-		r.Message = fmt.Sprintf("snapshot %s is not proven: %s", f.Snapshot, f.Failed)
+		t.Feedback("", model.StatusFailure, "DrillFailed", fmt.Sprintf("snapshot %s is not proven: %s", f.Snapshot, f.Failed), gates.DrillFailedRule.Name)
 	case p.Whole():
-		r.Status, r.Reason = model.StatusSuccess, "SnapshotProven"
-		r.Message = fmt.Sprintf("snapshot %s is proven: each of its %d table(s) was restored and has every operation that was recorded, %s in %s", f.Snapshot, f.Of, gates.Bytes(f.Bytes), f.Took.Round(time.Second))
+		t.Feedback("", model.StatusSuccess, "SnapshotProven", fmt.Sprintf("snapshot %s is proven: each of its %d table(s) was restored and has every operation that was recorded, %s in %s", f.Snapshot, f.Of, gates.Bytes(f.Bytes), f.Took.Round(time.Second)))
 	default:
-		r.Status, r.Reason = model.StatusSuccess, "SnapshotTried"
-		r.Message = fmt.Sprintf("%d of %d table(s) of snapshot %s were restored, and %d of them compared", f.Done, f.Of, f.Snapshot, f.Compared)
+		words := fmt.Sprintf("%d of %d table(s) of snapshot %s were restored, and %d of them compared", f.Done, f.Of, f.Snapshot, f.Compared)
 		if len(f.Skipped) > 0 {
-			r.Message += "; not restored: " + strings.Join(f.Skipped, ", ")
+			words += "; not restored: " + strings.Join(f.Skipped, ", ")
 		}
+		t.Feedback("", model.StatusSuccess, "SnapshotTried", words)
 	}
-	t.Report(r)
 }
 
 // Leftover finds tables of a drill of which the record was lost: their schema follows from the cluster. The node that

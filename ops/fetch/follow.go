@@ -46,7 +46,7 @@ func follow(t *pass.Pass, f *model.Fetch) {
 		f.Suspect = time.Time{} // they may have come, and be back with their node
 	case f.Suspect.IsZero():
 		f.Suspect = t.Now
-	case t.Elapsed(f.Suspect) >= suspected:
+	case t.Elapsed(f.Suspect) >= Suspected:
 		lose(t, f, left, "it could not be fetched")
 	}
 }
@@ -234,15 +234,10 @@ func finish(t *pass.Pass, f *model.Fetch) {
 	case f.Drill:
 		prove(t, f)
 	case f.Failed != "":
-		t.Report(model.Report{
-			Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusFailure, Reason: "TablesNotRestored", Warning: true,
-			Message: fmt.Sprintf("%d of %d table(s) of snapshot %s are there: %s", f.Done, f.Of, f.Snapshot, b.Fetched.Words()), Names: []string{gates.TablesNotRestoredRule.Name},
-		})
+		words := fmt.Sprintf("%d of %d table(s) of snapshot %s are there: %s", f.Done, f.Of, f.Snapshot, b.Fetched.Words())
+		t.Feedback(Verb, model.StatusFailure, "TablesNotRestored", words, gates.TablesNotRestoredRule.Name)
 	default:
-		t.Report(model.Report{
-			Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusSuccess, Reason: "TablesRestored",
-			Message: fmt.Sprintf("%d table(s) of snapshot %s are there, %s in %s", f.Done, f.Snapshot, gates.Bytes(f.Bytes), f.Took.Round(time.Second)),
-		})
+		t.Feedback(Verb, model.StatusSuccess, "TablesRestored", fmt.Sprintf("%d table(s) of snapshot %s are there, %s in %s", f.Done, f.Snapshot, gates.Bytes(f.Bytes), f.Took.Round(time.Second)))
 	}
 }
 

@@ -265,18 +265,18 @@ func resultOfSwap(b *model.Backups, f *model.Fetch, a model.Action, result model
 
 // reportKept says what became of a table that is there.
 func reportKept(t *pass.Pass, f *model.Fetch) {
-	r := model.Report{Event: model.EventFeedback, Operation: "update", Action: verb, Status: model.StatusSuccess}
+	var reason, message string
 	switch asked, _ := model.ReadFetchCommand(f.Command); {
 	case f.Command == "" || f.Dry:
 		return
 	case f.Verb == model.FetchDropKept:
-		r.Reason, r.Message = "KeptTableDropped", "the table that was kept of "+asked.Tables[0]+" is dropped"
+		reason, message = "KeptTableDropped", "the table that was kept of "+asked.Tables[0]+" is dropped"
 	case f.Verb == model.FetchUndo:
-		r.Reason, r.Message = "TableBroughtBack", "the restore of "+asked.Tables[0]+" is taken back: "+f.Said
+		reason, message = "TableBroughtBack", "the restore of "+asked.Tables[0]+" is taken back: "+f.Said
 	default:
-		r.Reason, r.Message = "TableReplaced", replacedWords(f, asked.Tables[0])
+		reason, message = "TableReplaced", replacedWords(f, asked.Tables[0])
 	}
-	t.Report(r)
+	t.Feedback(Verb, model.StatusSuccess, reason, message)
 }
 
 func replacedWords(f *model.Fetch, table string) string {

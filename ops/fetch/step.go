@@ -24,12 +24,12 @@ const (
 	stalledFor = 10 * time.Minute
 )
 
-// verb is the word of crate-operator's webhook for a restore.
-const verb = "restore_snapshot"
+// Verb is the word of crate-operator's webhook for a restore.
+const Verb = "restore_snapshot"
 
-// suspected is for how long tables have to be missing though nothing is fetched: any node may answer, and one that is
+// Suspected is for how long tables have to be missing though nothing is fetched: any node may answer, and one that is
 // behind shows neither the tables nor that they come. A restore that fails takes so much longer.
-const suspected = 15 * time.Second
+const Suspected = 15 * time.Second
 
 // Wanted reports whether a reading is to say what there is of a Fetch. Where nobody knows what there is, tables
 // of a drill may be left over.

@@ -1,8 +1,6 @@
 package rollout
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -14,14 +12,13 @@ import (
 // upgrade. What else the gate asks is asked when it is the pod's turn.
 func claimsWait(t *pass.Pass) bool {
 	for p, c := range view.DeletedClaims(&t.View) {
-		i := slices.IndexFunc(t.Observed.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })
-		switch {
+		switch n := view.NodeNamed(&t.View, p.NodeName); {
 		case !c.Replace:
 			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.NobodyAgreed))
 		case view.FewVoters(&t.View, p):
 			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.FewVoters))
-		case i >= 0 && len(t.Observed.Database.Nodes[i].Sole) > 0:
-			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.SoleCopiesOn(t.Observed.Database.Nodes[i].Sole)))
+		case n != nil && len(n.Sole) > 0:
+			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.SoleCopiesOn(n.Sole)))
 		default:
 			continue
 		}

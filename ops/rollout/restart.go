@@ -34,9 +34,8 @@ func StartRestart(t *pass.Pass) bool {
 		aim.NoteCompute(t)
 		return false
 	}
-	if reason, waits := gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)); waits {
+	if t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))) {
 		t.Record.Operation = nil
-		t.Wait(reason)
 		return true
 	}
 	if aim.Aborted(&t.View) {

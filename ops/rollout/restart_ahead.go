@@ -160,12 +160,8 @@ func distinct(list []string) []string {
 
 // sayAhead says it of one pod in the status, and stops nothing.
 func sayAhead(t *pass.Pass, p *model.Pod, f capacity.RestartForecast) {
-	if reason, says := gates.WritesWait(p.Name, f.Hangs); says {
-		t.Wait(reason)
-	}
-	if reason, says := gates.OnlyCopies(p.Name, f.Sole); says {
-		t.Wait(reason)
-	}
+	t.Waits(gates.WritesWait(p.Name, f.Hangs))
+	t.Waits(gates.OnlyCopies(p.Name, f.Sole))
 }
 
 // reportAhead reports it of all pods in an event, before the first one goes.
@@ -196,9 +192,7 @@ func sayAway(t *pass.Pass, pod string) {
 		data = append(data, &db.Nodes[i])
 	}
 	kept := *db
-	if reason, says := gates.WritesWait(pod, capacity.NewAbsence(&kept, t.Record.Version, nil, data).Hangs()); says {
-		t.Wait(reason)
-	}
+	t.Waits(gates.WritesWait(pod, capacity.NewAbsence(&kept, t.Record.Version, nil, data).Hangs()))
 }
 
 // soleWords names beforehand the tables that a restart makes unreadable for a

@@ -85,9 +85,8 @@ func emptied(v *view.View, p *model.Pod) bool {
 	if goes := doomed != nil && doomed.Name == p.Name; !goes && !(view.Removes(v, p) && view.Excluded(v, p)) {
 		return false
 	}
-	node := slices.IndexFunc(v.Observed.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })
-	on := func(s model.Shard) bool { return s.Node == v.Observed.Database.Nodes[node].ID }
-	return !slices.ContainsFunc(v.Observed.Database.Shards, on)
+	node := view.NodeNamed(v, p.NodeName).ID
+	return !model.Any(v.Observed.Database.Shards, func(s *model.Shard) bool { return s.Node == node })
 }
 
 // podWaits: a check before a pod goes down does not pass, or its absence does what nobody

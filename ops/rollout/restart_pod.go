@@ -267,8 +267,7 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 		unchanged = trial
 	}
 	stable := gates.Elapsed{Time: aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
-	if reason, waits := gates.StableFor(op.Restart.Pod, stable); waits {
-		t.Wait(reason)
+	if t.Waits(gates.StableFor(op.Restart.Pod, stable)) {
 		t.EndsIn(stable.Left())
 		t.AtLeast = pass.Calm
 		return

@@ -19,10 +19,8 @@ func Zone(v *view.View, p *model.Pod) string {
 	if p.Zone != "" {
 		return p.Zone
 	}
-	for i := range v.Observed.Database.Nodes {
-		if n := &v.Observed.Database.Nodes[i]; n.Name == p.NodeName {
-			return n.Attributes[zoneAttribute]
-		}
+	if n := view.NodeNamed(v, p.NodeName); n != nil {
+		return n.Attributes[zoneAttribute]
 	}
 	return ""
 }

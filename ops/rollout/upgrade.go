@@ -19,13 +19,11 @@ func StartUpgrade(t *pass.Pass) bool {
 		return false
 	}
 	if t.Record.Version != t.Desired.Version {
-		if reason, waits := gates.TableAgesKnown(t.Record.Version, t.Desired.Version, aim.TableAges(&t.View), t.Contact() && t.Observed.Database.TablesKnown); waits {
-			t.Wait(reason)
+		if t.Waits(gates.TableAgesKnown(t.Record.Version, t.Desired.Version, aim.TableAges(&t.View), t.Contact() && t.Observed.Database.TablesKnown)) {
 			return true
 		}
 	}
-	if reason, waits := gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)); waits {
-		t.Wait(reason)
+	if t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))) {
 		return true
 	}
 	if claimsWait(t) {
@@ -90,8 +88,7 @@ func versionWaits(t *pass.Pass) bool {
 			if a := t.Answer(pod); a != nil {
 				says = a.Version
 			}
-			if reason, waits := gates.VersionRunning(pod, says, t.Desired.Version); waits {
-				t.Wait(reason)
+			if t.Waits(gates.VersionRunning(pod, says, t.Desired.Version)) {
 				return true
 			}
 		}

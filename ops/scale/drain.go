@@ -101,9 +101,8 @@ func drainReading(t *pass.Pass, op *model.Operation) bool {
 	if shrinkReading(t, []model.RecordedSet{*s}) {
 		return true
 	}
-	if reason, refused := setting.VoidsOthers(&t.View); refused {
+	if t.Refuses(setting.VoidsOthers(&t.View)) {
 		// Theirs was changed after ours, and so it is theirs that is in force.
-		t.Refuse(reason)
 		return true
 	}
 	return false
@@ -216,13 +215,8 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 		sh.Shards, sh.Bytes, sh.Moving = d.shards, d.bytes, t.Now
 	}
 	drainProgress(t, sh, d)
-	if exclude(t, t.Record.Exclusions) {
-		// Somebody took it off, or a table was made that needs it.
-		sh.Drained = time.Time{}
-		return
-	}
-	if reason, waits := gates.AllocationEnabled(db.Allocation, setting.FreeAllocation); waits {
-		t.Wait(reason)
+	// Somebody may have taken it off, or made a table that needs it.
+	if exclude(t, t.Record.Exclusions) || t.Waits(gates.AllocationEnabled(db.Allocation, setting.FreeAllocation)) {
 		sh.Drained = time.Time{}
 		return
 	}
@@ -232,8 +226,7 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	sh.Held = false
-	if reason, waits := view.ClusterHealthWaits(&t.View, false); waits {
-		t.Wait(reason)
+	if t.Waits(view.ClusterHealthWaits(&t.View, false)) {
 		sh.Drained = time.Time{}
 		return
 	}
@@ -284,10 +277,7 @@ func stands(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
 		sh.Still = db.At
 		return false
 	}
-	pod := t.SQLPod()
-	if (sh.Rerouted.IsZero() || t.Elapsed(sh.Rerouted) > rerouteEvery) && db.At.After(sh.Still) && pod != "" {
-		retryAllocation(t, pod)
-	}
+	retryAllocation(t, sh)
 	if sh.Rerouted.IsZero() || db.At.Sub(sh.Still) < blockedAfter {
 		return false
 	}
@@ -297,10 +287,13 @@ func stands(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
 
 // retryAllocation tries a drain again: the exclusion is put in force once more, for somebody
 // may have ended its effect and left no trace.
-func retryAllocation(t *pass.Pass, pod string) {
-	t.Harmless(model.Action{
-		Kind: model.ActionRetryAllocation, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: t.Record.Exclusions.IDs, Beside: setting.OtherExclusions(&t.View),
-	})
+func retryAllocation(t *pass.Pass, sh *model.Shrink) {
+	due := sh.Rerouted.IsZero() || t.Elapsed(sh.Rerouted) > rerouteEvery
+	if pod := t.SQLPod(); due && pod != "" && t.Observed.Database.At.After(sh.Still) {
+		t.Harmless(model.Action{
+			Kind: model.ActionRetryAllocation, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: t.Record.Exclusions.IDs, Beside: setting.OtherExclusions(&t.View),
+		})
+	}
 }
 
 // blockers are CrateDB's words, once a table.

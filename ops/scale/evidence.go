@@ -82,8 +82,8 @@ func untouched(v *view.View, set string, ordinal int) bool {
 	if p := v.Pod(set, ordinal); p != nil && !p.Started.IsZero() {
 		return false
 	}
-	for i := range v.Observed.Claims {
-		if c := &v.Observed.Claims[i]; c.Set == set && c.Ordinal == ordinal && c.Version != "" {
+	for c := range view.ClaimsOf(v, set, ordinal) {
+		if c.Version != "" {
 			return false
 		}
 	}
@@ -115,8 +115,5 @@ func evidenceStands(t *pass.Pass, sh *model.Shrink, reason gates.Reason) {
 		sh.Still = db.At
 		return
 	}
-	pod := t.SQLPod()
-	if (sh.Rerouted.IsZero() || t.Elapsed(sh.Rerouted) > rerouteEvery) && db.At.After(sh.Still) && pod != "" {
-		retryAllocation(t, pod)
-	}
+	retryAllocation(t, sh)
 }

@@ -60,8 +60,7 @@ func growWaits(t *pass.Pass) bool {
 	if access.LicenceDue(&t.View) {
 		return true // SystemUser says how far it is
 	}
-	if reason, waits := gates.LicenceMissing(t.Desired.Version, t.AllNodes(), t.Record.Bootstrap.Licence == model.LicenceSet); waits {
-		t.Wait(reason)
+	if t.Waits(gates.LicenceMissing(t.Desired.Version, t.AllNodes(), t.Record.Bootstrap.Licence == model.LicenceSet)) {
 		return true
 	}
 	for i := range t.Observed.Claims {
@@ -78,12 +77,10 @@ func growWaits(t *pass.Pass) bool {
 				}
 			}
 		}
-		if reason, refused := gates.ClaimOfAnotherCluster(c.Name, c.ClusterID, t.Record.ClusterID); refused {
-			t.Refuse(reason)
+		if t.Refuses(gates.ClaimOfAnotherCluster(c.Name, c.ClusterID, t.Record.ClusterID)) {
 			return true
 		}
-		if reason, refused := gates.ClaimVersion(c.Name, c.Version, t.Desired.Version); refused {
-			t.Refuse(reason)
+		if t.Refuses(gates.ClaimVersion(c.Name, c.Version, t.Desired.Version)) {
 			return true
 		}
 	}
@@ -171,8 +168,7 @@ func reacknowledge(t *pass.Pass) {
 }
 
 func acknowledge(t *pass.Pass, op model.Operation) {
-	if reason, waits := gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View)); waits {
-		t.Wait(reason)
+	if t.Waits(gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View))) {
 		if pod := t.SQLPod(); pod != "" {
 			t.Harmless(model.Action{Kind: model.ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.SystemSecret()})
 		}

@@ -1,10 +1,7 @@
 package scale
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/aim"
-	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/view"
 )
@@ -13,24 +10,13 @@ import (
 // drain, and desired nodes give it room: it was made midway, before they were. The drain would
 // wait for its copies for ever.
 func NeedsNodesFirst(v *view.View) bool {
-	if !v.Observed.Database.TablesKnown {
-		return false
-	}
-	remaining, wanted := 0, 0
+	remaining := 0
 	for _, s := range v.Record.Sets {
 		if view.Data(v, s) {
 			remaining += min(s.Replicas, view.Target(v, s.Name))
 		}
 	}
-	for _, w := range v.Desired.Sets {
-		if w.Data {
-			wanted += w.Replicas
-		}
-	}
-	return slices.ContainsFunc(v.Observed.Database.Tables, func(table model.Table) bool {
-		lower, _, ok := capacity.Bounds(table.Replicas)
-		return ok && lower >= remaining && lower < wanted
-	})
+	return aim.NeedsMore(v, remaining)
 }
 
 // RollsBack reports whether a set goes back to what it ran before: a restart has stopped on a
@@ -52,6 +38,5 @@ func growStuck(v *view.View, op *model.Operation) bool {
 	if !v.Contact() || v.Rejected || v.Suspending || !aim.UpgradeDue(v) {
 		return false
 	}
-	before := view.Unequal(v) && (aim.GrowsFirst(v) || view.ShrinksFirst(v))
-	return !before && aim.OnlyStuck(v, op.To)
+	return !aim.SizeFirst(v) && aim.OnlyStuck(v, op.To)
 }

@@ -31,11 +31,7 @@ func claimsUnsaid(t *pass.Pass, op *model.Operation) bool {
 		}
 		for ordinal := first; ordinal < min(to.Replicas, live.Replicas); ordinal++ {
 			seen := false
-			for i := range t.Observed.Claims {
-				c := &t.Observed.Claims[i]
-				if c.Set != to.Name || c.Ordinal != ordinal {
-					continue
-				}
+			for c := range view.ClaimsOf(&t.View, to.Name, ordinal) {
 				seen = true
 				if c.ClusterID != "" || t.Answer(view.PodName(to.Name, ordinal)) != nil {
 					continue // it has said so, or its node is asked

@@ -31,13 +31,8 @@ func StartRemove(t *pass.Pass) bool {
 		restartsRemoved(t, p, t.Desired.Revision)
 		return true
 	}
-	replace(t, sh, model.StepExclude)
-	t.Record.Operation.Kind = model.OperationRemoveDisks
-	x := &model.Exclusions{Set: s.Name, Before: t.Observed.Database.Settings.Exclude["_id"], IDs: sh.Leaving[0].ID, Replaces: p.UID}
-	if f := forecast(&t.View, sh, nil); f.Extend {
-		x.Tables = extendFilters(t, nil, f.Leaving)
-	}
-	t.Record.Exclusions = x
+	replace(t, sh, model.OperationRemoveDisks, model.StepExclude)
+	excludes(t, sh, p)
 	return true
 }
 

@@ -30,12 +30,8 @@ func StartReplace(t *pass.Pass, begun bool) bool {
 		t.Decision.LookAgain = refusedLook * t.Poll()
 		return true
 	}
-	replace(t, sh, model.StepExclude)
-	x := &model.Exclusions{Set: s.Name, Before: t.Observed.Database.Settings.Exclude["_id"], IDs: sh.Leaving[0].ID, Replaces: p.UID}
-	if f := forecast(&t.View, sh, nil); f.Extend {
-		x.Tables = extendFilters(t, nil, f.Leaving)
-	}
-	t.Record.Exclusions = x
+	replace(t, sh, model.OperationReplace, model.StepExclude)
+	excludes(t, sh, p)
 	return true
 }
 
@@ -46,8 +42,17 @@ func replaced(t *pass.Pass, p *model.Pod, s model.RecordedSet) *model.Shrink {
 	}
 }
 
-func replace(t *pass.Pass, sh *model.Shrink, step string) {
-	t.Record.Operation = &model.Operation{Kind: model.OperationReplace, Step: step, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, To: t.Record.Sets, Shrink: sh}
+// excludes records the exclusion of the node in a pod that stays.
+func excludes(t *pass.Pass, sh *model.Shrink, p *model.Pod) {
+	x := &model.Exclusions{Set: sh.Set, Before: t.Observed.Database.Settings.Exclude["_id"], IDs: sh.Leaving[0].ID, Replaces: p.UID}
+	if f := forecast(&t.View, sh, nil); f.Extend {
+		x.Tables = extendFilters(t, nil, f.Leaving)
+	}
+	t.Record.Exclusions = x
+}
+
+func replace(t *pass.Pass, sh *model.Shrink, kind model.OperationKind, step string) {
+	t.Record.Operation = &model.Operation{Kind: kind, Step: step, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, To: t.Record.Sets, Shrink: sh}
 }
 
 // TakesOver lets a node be drained whose claims are being deleted where a restart stands between two pods:
@@ -78,7 +83,7 @@ func DrainAgain(t *pass.Pass) bool {
 	}
 	p := view.Doomed(&t.View)
 	sh := replaced(t, p, *view.Recorded(t.Record.Sets, p.Set))
-	replace(t, sh, model.StepDrain)
+	replace(t, sh, model.OperationReplace, model.StepDrain)
 	x := *t.Record.Exclusions
 	x.Replaces = p.UID
 	t.Record.Exclusions = &x

@@ -37,8 +37,7 @@ func StartShrink(t *pass.Pass, masters bool) bool {
 		t.Decision.LookAgain = refusedLook * t.Poll()
 		return true
 	}
-	if reason, waits := gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)); waits {
-		t.Wait(reason)
+	if t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))) {
 		return true
 	}
 	op := &model.Operation{Kind: model.OperationShrink, Step: model.StepNext, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, Shrink: sh}
@@ -118,9 +117,7 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 			t.Refuse(gates.ExclusionHidden())
 		}
 	}
-	if reason, refused := setting.VoidsOthers(&t.View); refused {
-		t.Refuse(reason)
-	}
+	t.Refuses(setting.VoidsOthers(&t.View))
 	if !sh.Masters {
 		fits(t, sh, sets)
 	}
@@ -344,8 +341,7 @@ func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
 		op.Step = model.StepNext
 		return
 	}
-	if reason, waits := gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View)); waits {
-		t.Wait(reason)
+	if t.Waits(gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View))) {
 		return
 	}
 	op.To = slices.Clone(op.From)

@@ -33,8 +33,9 @@ func hindrances(v *view.View, nodes []*model.Node) []hindrance {
 		out[i].nodes = append(out[i].nodes, n.Name)
 	}
 	const prefix = "cluster.routing.allocation."
+	required, excluded := model.Lists(s.Require).Keys(), model.Lists(s.Exclude).Keys()
 	for _, n := range nodes {
-		for _, key := range model.Lists(s.Require).Keys() {
+		for _, key := range required {
 			if (model.Lists{key: s.Require[key]}).Every(n) == model.No {
 				note("require."+key+" = '"+s.Require[key]+"'", `RESET GLOBAL "`+prefix+"require."+key+`"`, n)
 			}
@@ -43,7 +44,7 @@ func hindrances(v *view.View, nodes []*model.Node) []hindrance {
 			key := include.Keys()[0]
 			note("include."+key+" = '"+s.Include[key]+"'", `RESET GLOBAL "`+prefix+"include."+key+`"`, n)
 		}
-		for _, key := range model.Lists(s.Exclude).Keys() {
+		for _, key := range excluded {
 			var hits, rest []string
 			for _, pattern := range model.Listed(s.Exclude[key]) {
 				if model.FilterHits(n, key, pattern) == model.Yes && !(key == "_id" && v.Record.Exclusions != nil && slices.Contains(v.Record.Exclusions.Ours(), pattern)) {
@@ -124,10 +125,7 @@ func GrownExcluded(t *pass.Pass, op *model.Operation) bool {
 	if t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return true
 	}
-	list := hindrances(&t.View, dataMembers(&t.View, func(p *model.Pod) bool {
-		from, to := view.Recorded(op.From, p.Set), view.Recorded(op.To, p.Set)
-		return to != nil && p.Ordinal < to.Replicas && (from == nil || p.Ordinal >= from.Replicas)
-	}))
+	list := hindrances(&t.View, dataMembers(&t.View, func(p *model.Pod) bool { return view.Added(op, p) }))
 	if len(list) == 0 {
 		return false
 	}

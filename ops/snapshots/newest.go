@@ -1,6 +1,8 @@
 package snapshots
 
 import (
+	"cmp"
+
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -8,17 +10,20 @@ import (
 // Newest is the newest snapshot of all tables that succeeded; nil for none. One of a schedule that the
 // definition does not have may have had only some.
 func Newest(b *model.Backups, d *definition.Backups) *model.TakenSnapshot {
+	return latest(b, func(k *model.TakenSnapshot) bool {
+		schedule, _, ours := model.SnapshotOf(k.Name)
+		return ours && k.State == model.SnapshotSuccess && whole(d, schedule)
+	})
+}
+
+// latest is the one that finished last of those for which `is` holds; nil for none.
+func latest(b *model.Backups, is func(*model.TakenSnapshot) bool) *model.TakenSnapshot {
 	if b == nil {
 		return nil
 	}
 	var newest *model.TakenSnapshot
 	for i := range b.Taken {
-		k := &b.Taken[i]
-		schedule, _, ours := model.SnapshotOf(k.Name)
-		if !ours || k.State != model.SnapshotSuccess || !whole(d, schedule) {
-			continue
-		}
-		if newest == nil || k.Finished.After(newest.Finished) {
+		if k := &b.Taken[i]; is(k) && (newest == nil || k.Finished.After(newest.Finished)) {
 			newest = k
 		}
 	}
@@ -40,27 +45,12 @@ func whole(d *definition.Backups, schedule string) bool {
 
 // NewestGood is the snapshot that a drill tries: the newest of all tables, or else the newest that succeeded.
 func NewestGood(b *model.Backups, d *definition.Backups) *model.TakenSnapshot {
-	if k := Newest(b, d); k != nil {
-		return k
-	}
-	var newest *model.TakenSnapshot
-	for i := range b.Taken {
-		if k := &b.Taken[i]; k.State == model.SnapshotSuccess && (newest == nil || k.Finished.After(newest.Finished)) {
-			newest = k
-		}
-	}
-	return newest
+	return cmp.Or(Newest(b, d), latest(b, func(k *model.TakenSnapshot) bool { return k.State == model.SnapshotSuccess }))
 }
 
 // NewestProven is the newest snapshot of which a drill has restored and compared each table; nil for none.
 func NewestProven(b *model.Backups) *model.TakenSnapshot {
-	var newest *model.TakenSnapshot
-	for i := range b.Taken {
-		if k := &b.Taken[i]; k.State == model.SnapshotSuccess && k.Proof.Whole() && (newest == nil || k.Finished.After(newest.Finished)) {
-			newest = k
-		}
-	}
-	return newest
+	return latest(b, func(k *model.TakenSnapshot) bool { return k.State == model.SnapshotSuccess && k.Proof.Whole() })
 }
 
 // LastTried is the snapshot that a drill has tried last; nil for none.

@@ -9,18 +9,25 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
+// ClaimsOf are the claims of the pod of a set with this ordinal, whether it is there or not.
+func ClaimsOf(v *View, set string, ordinal int) iter.Seq[*model.Claim] {
+	return func(yield func(*model.Claim) bool) {
+		for i := range v.Observed.Claims {
+			if c := &v.Observed.Claims[i]; c.Ordinal == ordinal && c.Set == set && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
 // DeletedClaim is the claim of a pod that somebody has deleted, and on whose volume CrateDB may
 // have written; nil for none. Kubernetes keeps both as long as the pod is there: the next pod comes on
 // an empty volume. Of several it is one that nobody has agreed to lose, if there is such a one.
 func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 	var found *model.Claim
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
-		its := c.Terminating && c.Set == p.Set && c.Ordinal == p.Ordinal
-		if !its || !holdsShards(c) || free(v, p, c) {
-			continue
-		}
-		if found == nil || !c.Replace {
+	for c := range ClaimsOf(v, p.Set, p.Ordinal) {
+		goes := c.Terminating && holdsShards(c) && !free(v, p, c)
+		if goes && (found == nil || !c.Replace) {
 			found = c
 		}
 	}

@@ -54,9 +54,12 @@ func LostDisks(v *View, p *model.Pod) []string {
 
 // written reports whether CrateDB has written on a disk of a pod.
 func written(v *View, p *model.Pod, disk string) bool {
-	return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
-		return c.Set == p.Set && c.Ordinal == p.Ordinal && c.Template == disk && !c.Blank()
-	})
+	for c := range ClaimsOf(v, p.Set, p.Ordinal) {
+		if c.Template == disk && !c.Blank() {
+			return true
+		}
+	}
+	return false
 }
 
 // DisksInUse are the disks of a list that nodes of a StatefulSet have, separated by commas: a template without
@@ -101,29 +104,44 @@ func AnyExtraDisk(v *View, set string) bool {
 
 // FurtherDisks are the disks that a live StatefulSet is to have in addition to those that it has.
 func FurtherDisks(v *View, set string) []model.VolumeTemplate {
+	return disksBeside(v, set, v.Desired.Volumes, v.Observed.Volumes)
+}
+
+// SurplusDisks are the disks that a live StatefulSet has claim templates of, and is not to have.
+func SurplusDisks(v *View, set string) []model.VolumeTemplate {
+	return disksBeside(v, set, v.Observed.Volumes, v.Desired.Volumes)
+}
+
+// disksBeside are the disks of a live StatefulSet of ours that are in one list and not in the other; none where
+// that has no disk of it, so that it is not known.
+func disksBeside(v *View, set string, all, others []model.VolumeTemplate) (out []model.VolumeTemplate) {
 	live := v.Live(set)
-	known := model.Any(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
+	known := model.Any(others, func(w *model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
 	if !known || live == nil || !live.Ours {
 		return nil
 	}
-	var out []model.VolumeTemplate
-	for _, w := range v.Desired.Volumes {
-		if w.Set == set && model.DataVolume(w.Name) && !HasTemplate(v, set, w.Name) {
-			out = append(out, w)
+	for i := range all {
+		if w := &all[i]; w.Set == set && model.DataVolume(w.Name) && templateIn(others, set, w.Name) == nil {
+			out = append(out, *w)
 		}
 	}
 	return out
 }
 
+// templateIn is the claim template of this name; nil where the list has none.
+func templateIn(list []model.VolumeTemplate, set, name string) *model.VolumeTemplate {
+	return model.Find(list, func(w *model.VolumeTemplate) bool { return w.Set == set && w.Name == name })
+}
+
 // HasTemplate reports whether a live StatefulSet has a claim template.
 func HasTemplate(v *View, set, template string) bool {
-	return model.Any(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && w.Name == template })
+	return templateIn(v.Observed.Volumes, set, template) != nil
 }
 
 // DesiredVolume is the claim template that a claim, or a live claim template, is to be of; nil
 // where its StatefulSet is to have none of that name.
 func DesiredVolume(v *View, set, template string) *model.VolumeTemplate {
-	return model.Find(v.Desired.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && w.Name == template })
+	return templateIn(v.Desired.Volumes, set, template)
 }
 
 // Mixed reports whether pods of a StatefulSet have not the disks that it has claim templates of.

@@ -12,22 +12,6 @@ import (
 // the template does without it for as long as that pod restarts, and every other pod that
 // vanishes before or afterwards comes back with all its disks.
 
-// SurplusDisks are the disks that a live StatefulSet has claim templates of, and is not to have.
-func SurplusDisks(v *View, set string) []model.VolumeTemplate {
-	live := v.Live(set)
-	known := model.Any(v.Desired.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
-	if !known || live == nil || !live.Ours {
-		return nil
-	}
-	var out []model.VolumeTemplate
-	for _, w := range v.Observed.Volumes {
-		if w.Set == set && model.DataVolume(w.Name) && DesiredVolume(v, set, w.Name) == nil {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
 // AnySurplus reports whether any StatefulSet of the cluster has such a disk.
 func AnySurplus(v *View) bool {
 	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return len(SurplusDisks(v, s.Name)) > 0 })

@@ -67,10 +67,13 @@ func (v *View) Answer(pod string) *model.PodAnswer {
 	return model.Find(v.Observed.Database.Pods, func(a *model.PodAnswer) bool { return a.Pod == pod })
 }
 
-// Member reports whether sys.nodes lists a node of this name.
-func (v *View) Member(nodeName string) bool {
-	return model.Any(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == nodeName })
+// NodeNamed is the first node of this name in sys.nodes; nil where it has none.
+func NodeNamed(v *View, name string) *model.Node {
+	return model.Find(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == name })
 }
+
+// Member reports whether sys.nodes lists a node of this name.
+func (v *View) Member(nodeName string) bool { return NodeNamed(v, nodeName) != nil }
 
 // Secret is the Secret of this name; of one that does not exist only the name is set.
 func (v *View) Secret(name string) model.Secret {

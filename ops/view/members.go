@@ -68,7 +68,7 @@ func SecondPod(v *View) string {
 	first, master, second := v.SQLPod(), "", ""
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
-		n := model.Find(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == p.NodeName })
+		n := NodeNamed(v, p.NodeName)
 		if a := v.Answer(p.Name); p.Terminating || n == nil || a == nil || a.ClusterID != v.ExpectedID() {
 			continue
 		}

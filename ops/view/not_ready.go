@@ -42,12 +42,12 @@ func GrowNotReady(v *View, op *model.Operation) bool {
 		return false
 	}
 	return op.Revision != v.Desired.Revision || !v.AnyPod(func(p *model.Pod) bool {
-		return HealedOrLeaves(v, p) && added(op, p) && !Hangs(v, p)
+		return HealedOrLeaves(v, p) && Added(op, p) && !Hangs(v, p)
 	})
 }
 
-// added reports whether a grow adds this pod.
-func added(op *model.Operation, p *model.Pod) bool {
+// Added reports whether a grow adds this pod.
+func Added(op *model.Operation, p *model.Pod) bool {
 	from, to := Recorded(op.From, p.Set), Recorded(op.To, p.Set)
 	return to != nil && p.Ordinal < to.Replicas && (from == nil || p.Ordinal >= from.Replicas)
 }

@@ -95,12 +95,11 @@ func NeverStarted(v *View, p *model.Pod) bool {
 	if !Hangs(v, p) {
 		return false
 	}
-	for i := range v.Observed.Claims {
-		if c := &v.Observed.Claims[i]; c.Set == p.Set && c.Ordinal == p.Ordinal {
-			return c.ClusterID == v.Record.ClusterID && (c.Version == "" || v.DesiredSet(p.Set) == nil && Long(v, v.Observed.Stable.Same))
-		}
+	c := model.Find(v.Observed.Claims, func(c *model.Claim) bool { return c.Set == p.Set && c.Ordinal == p.Ordinal })
+	if c == nil || c.ClusterID != v.Record.ClusterID {
+		return false
 	}
-	return false
+	return c.Version == "" || v.DesiredSet(p.Set) == nil && Long(v, v.Observed.Stable.Same)
 }
 
 // NeverJoined reports whether the pod's node has not joined within PodLimit and does not answer.

@@ -170,9 +170,8 @@ func whatHelps(p *model.Pod) string {
 // pendingClaims are named where the pod waits for its volumes, or an event warns of one.
 func pendingClaims(v *View, p *model.Pod) string {
 	words := ""
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
-		if c.Set != p.Set || c.Ordinal != p.Ordinal || c.Phase != "Pending" {
+	for c := range ClaimsOf(v, p.Set, p.Ordinal) {
+		if c.Phase != "Pending" {
 			continue
 		}
 		said := ""

@@ -102,9 +102,8 @@ func WroteNewer(v *View, p *model.Pod, live *model.ObservedSet) string {
 	if StartedNewer(p, live.Version) {
 		return p.Version
 	}
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
-		if c.Set == p.Set && c.Ordinal == p.Ordinal && c.Version != "" && gates.CompareMinor(c.Version, live.Version) > 0 {
+	for c := range ClaimsOf(v, p.Set, p.Ordinal) {
+		if c.Version != "" && gates.CompareMinor(c.Version, live.Version) > 0 {
 			return c.Version
 		}
 	}

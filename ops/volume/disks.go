@@ -26,15 +26,20 @@ var BeforeDisks = []check.Check{
 // StartReturn recreates a StatefulSet with the disks that all its pods have, where one of them does
 // not come back otherwise, and says whether that is due. It comes before all else, whatever is refused.
 func StartReturn(t *pass.Pass) bool {
-	due := false
+	return startsFirst(t, func(set string) bool { return view.HeldBack(&t.View, set) != "" })
+}
+
+// startsFirst begins the recreation of the first StatefulSet that can be recreated of those for which it is due, and
+// says whether it is due for one.
+func startsFirst(t *pass.Pass, due func(set string) bool) (any bool) {
 	for _, s := range t.Record.Sets {
-		if view.HeldBack(&t.View, s.Name) != "" {
-			if due = true; begun(t, t.Live(s.Name), s.Replicas) {
+		if due(s.Name) {
+			if any = true; begun(t, t.Live(s.Name), s.Replicas) {
 				return true
 			}
 		}
 	}
-	return due
+	return any
 }
 
 // StartDisks recreates a StatefulSet that is to have further disks, and says whether one is due.
@@ -64,15 +69,7 @@ func StartDisks(t *pass.Pass, again bool) bool {
 
 // StartFewer begins that recreation, and says whether one is due.
 func StartFewer(t *pass.Pass) bool {
-	due := false
-	for _, s := range t.Record.Sets {
-		if fewerDue(&t.View, s.Name) {
-			if due = true; begun(t, t.Live(s.Name), s.Replicas) {
-				return true
-			}
-		}
-	}
-	return due
+	return startsFirst(t, func(set string) bool { return fewerDue(&t.View, set) })
 }
 
 // disksWait waits for what grows, and for what has to be so before a pod restarts.

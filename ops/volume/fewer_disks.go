@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -52,7 +53,7 @@ func Removed(t *pass.Pass) {
 	case was == nil && !surplus:
 		return
 	case !surplus && len(lacking) == 0:
-		whole := !view.AnyMixed(&t.View) && total >= recorded(&t.View) && !anyFurther(&t.View)
+		whole := !view.AnyMixed(&t.View) && total >= aim.AllRecorded(&t.View) && !anyFurther(&t.View)
 		if whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Removing = nil
 			t.Feedback("expand_storage", model.StatusSuccess, "DisksRemoved", "each node has the disks that are desired, "+disksWords(&t.View)+freeWords(&t.View))
@@ -173,14 +174,6 @@ func anyFurther(v *view.View) bool {
 		live := v.Live(s.Name)
 		return len(view.FurtherDisks(v, s.Name)) > 0 || live != nil && live.Unused != ""
 	})
-}
-
-func recorded(v *view.View) int {
-	n := 0
-	for _, s := range v.Record.Sets {
-		n += s.Replicas
-	}
-	return n
 }
 
 // Closes has the template of a StatefulSet mount again what pods use, also where nothing else is done: a

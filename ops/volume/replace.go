@@ -21,10 +21,7 @@ func Replace(t *pass.Pass) {
 		return // without its pods nobody can tell, and nothing is replaced
 	}
 	others, left := replaced(&t.View)
-	templates, total, recorded := others && aim.MayReplace(&t.View), 0, 0
-	for _, s := range t.Record.Sets {
-		recorded += s.Replicas
-	}
+	templates, total := others && aim.MayReplace(&t.View), 0
 	for i := range t.Observed.Pods {
 		if view.Recorded(t.Record.Sets, t.Observed.Pods[i].Set) != nil {
 			total++
@@ -34,7 +31,7 @@ func Replace(t *pass.Pass) {
 	case !aim.MayReplace(&t.View) && len(left) > 0:
 		t.Waits(gates.VolumesReplaced(was != nil, "the consent delete-volumes is not in the definition any more: no further volume is replaced"))
 	case !templates && len(left) == 0:
-		whole := !others && total >= recorded && !Due(&t.View)
+		whole := !others && total >= aim.AllRecorded(&t.View) && !Due(&t.View)
 		if was != nil && whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Replacing = nil
 			t.Feedback("expand_storage", model.StatusSuccess, "VolumesReplaced", "each node is on volumes as desired: "+desiredVolumes(&t.View))
