@@ -19,11 +19,14 @@ type hindrance struct {
 	nodes       []string
 }
 
-// hindrances are the entries that keep shards off these nodes, in an order that does not
+// hindrances are the entries that keep shards off the nodes of these data pods, in an order that does not
 // change. Our own exclusions are none. What is not known of a node hinders nothing: no grow
 // waits for a filter that may not be there.
-func hindrances(v *view.View, nodes []*model.Node) []hindrance {
+func hindrances(v *view.View, of func(p *model.Pod) bool) []hindrance {
 	s := &v.Observed.Database.Settings
+	if !s.Filters().Any() {
+		return nil
+	}
 	var out []hindrance
 	note := func(entry, cure string, n *model.Node) {
 		i := slices.IndexFunc(out, func(h hindrance) bool { return h.entry == entry })
@@ -34,7 +37,7 @@ func hindrances(v *view.View, nodes []*model.Node) []hindrance {
 	}
 	const prefix = "cluster.routing.allocation."
 	required, excluded := model.Lists(s.Require).Keys(), model.Lists(s.Exclude).Keys()
-	for _, n := range nodes {
+	for _, n := range dataMembers(v, of) {
 		for _, key := range required {
 			if (model.Lists{key: s.Require[key]}).Every(n) == model.No {
 				note("require."+key+" = '"+s.Require[key]+"'", `RESET GLOBAL "`+prefix+"require."+key+`"`, n)
@@ -104,7 +107,7 @@ func OthersFilters(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || !t.Contact() || !t.Observed.Database.AllocationKnown {
 		return
 	}
-	list := slices.DeleteFunc(hindrances(&t.View, dataMembers(&t.View, func(*model.Pod) bool { return true })), func(h hindrance) bool {
+	list := slices.DeleteFunc(hindrances(&t.View, func(*model.Pod) bool { return true }), func(h hindrance) bool {
 		return strings.HasPrefix(h.entry, "exclude._id ") // unexplained-exclusion says that list
 	})
 	if len(list) == 0 {
@@ -125,7 +128,7 @@ func GrownExcluded(t *pass.Pass, op *model.Operation) bool {
 	if t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return true
 	}
-	list := hindrances(&t.View, dataMembers(&t.View, func(p *model.Pod) bool { return view.Added(op, p) }))
+	list := hindrances(&t.View, func(p *model.Pod) bool { return view.Added(op, p) })
 	if len(list) == 0 {
 		return false
 	}
@@ -149,7 +152,7 @@ func OtherExclusions(v *view.View) string {
 // VoidsOthers is exclusion-voids-others: our exclusion by id would end the effect of what others
 // have excluded by another key, for nodes that stay. For those that leave ours does the same.
 func VoidsOthers(v *view.View) (model.Reason, bool) {
-	stays := dataMembers(v, func(p *model.Pod) bool { return p.Ordinal < view.Target(v, p.Set) })
+	stays := func(p *model.Pod) bool { return p.Ordinal < view.Target(v, p.Set) }
 	return gates.ExclusionVoidsOthers(hindranceWords(slices.DeleteFunc(hindrances(v, stays), func(h hindrance) bool {
 		return !strings.HasPrefix(h.entry, "exclude.") || strings.HasPrefix(h.entry, "exclude._id ")
 	})))

@@ -47,12 +47,12 @@ func Removed(t *pass.Pass) {
 	case t.Suspending, len(t.Record.Suspended) > 0:
 		return // without its pods nobody can tell
 	}
-	using, lacking, total := usingDisks(&t.View)
 	surplus, was := view.AnySurplus(&t.View), t.Record.Removing
-	switch {
-	case was == nil && !surplus:
+	if was == nil && !surplus {
 		return
-	case !surplus && len(lacking) == 0:
+	}
+	using, lacking, total := usingDisks(&t.View)
+	if !surplus && len(lacking) == 0 {
 		whole := !view.AnyMixed(&t.View) && total >= aim.AllRecorded(&t.View) && !anyFurther(&t.View)
 		if whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Removing = nil
