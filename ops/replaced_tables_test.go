@@ -320,3 +320,37 @@ func TestAReplacementSurvivesAKill(t *testing.T) {
 		}
 	}
 }
+
+// What CrateDB refuses to make twice was made by an attempt whose answer was lost: two nodes have shown before that nothing
+// had its name. Otherwise it would stay red, and each restart would wait for it.
+func TestACopyThatCannotBeFetchedIsDroppedWhereverTheDaemonDies(t *testing.T) {
+	for kill := 1; kill <= 10; kill++ {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("at write %d, after it: %t", kill, after), func(t *testing.T) {
+				w := replaces(t)
+				w.unfetchable = map[string]int{"doc.t3": 100}
+				w.killAt, w.after = w.writes+kill, after
+				w.calm(500)
+				assert.Empty(t, w.restored, "nothing of it stays")
+				assert.Empty(t, w.originals)
+				assert.Equal(t, int64(37), w.operations["doc.t3"])
+				assert.Contains(t, messageOf(w, "TablesNotRestored"), "it could not be fetched")
+			})
+		}
+	}
+}
+
+// A name that `system` does not see may be that of a table that is kept.
+func TestNothingIsAskedForWhoseNameMayBeHidden(t *testing.T) {
+	w := replaces(t)
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
+	w.see = func(db *model.Database) {
+		db.Denied = []model.Denial{{Privilege: "DQL", Class: "TABLE", Ident: w.keptName("doc.t3"), Grantee: "system"}}
+	}
+	d := afterTurns(t, w, 5)
+	assert.Empty(t, w.restores)
+	assert.Contains(t, messages(d.Waits), "on it is denied to system")
+	w.see = nil
+	w.calmed()
+	assert.Equal(t, 1, w.swaps)
+}

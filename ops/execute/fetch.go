@@ -41,7 +41,9 @@ func fetched(a model.Action) []string {
 }
 
 // fetchTables begins to restore tables. A name that is there is refused by CrateDB, but for those that an earlier
-// attempt has fetched whose answer was lost. The tables of a drill have no replicas: nobody needs them twice.
+// attempt has fetched whose answer was lost. Nobody but us makes a table of a drill, or one that takes the place of
+// another: what has its name was made by an earlier attempt, once two nodes have shown that nothing had it. The tables of
+// a drill have no replicas: nobody needs them twice.
 func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := t.answering(ctx, a, "RESTORE SNAPSHOT")
 	if err != nil {
@@ -49,6 +51,9 @@ func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	}
 	defer s.Close()
 	targets := fetched(a)
+	if a.Table != "" && !a.Tried {
+		return isFree(ctx, a, t, s)
+	}
 	_, failed := s.Exec(ctx, fetchStatement(a.Repository, a.Snapshot, model.Listed(a.SnapshotTables), a.Schema))
 	if failed != nil && !errors.Is(failed, ErrRejected) {
 		return model.Result{}, failed
@@ -65,7 +70,7 @@ func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, er
 			return model.Result{}, fmt.Errorf("reading which tables came from a snapshot: %w", err)
 		}
 		switch presumed := mayBeFetched(targets, origins); {
-		case a.New:
+		case a.New, a.Table != "":
 		case presumed:
 			return model.Result{Code: model.ResultPresumed, Message: "they seem to be there: " + failed.Error()}, nil
 		default:
@@ -81,6 +86,24 @@ func fetchTables(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		}
 	}
 	return model.Result{Message: fmt.Sprintf("%d table(s) are being fetched", len(targets))}, nil
+}
+
+// isFree looks whether a table is there of the name of the one that is to take another's place.
+func isFree(ctx context.Context, a model.Action, t Tools, s Session) (model.Result, error) {
+	both, err := t.seconded(ctx, a, s)
+	if err != nil {
+		return model.Result{}, err
+	}
+	defer both[1:].Close()
+	_, other, _, _, _ := pairOf(a)
+	there, err := isThere(ctx, both, a)
+	switch {
+	case err != nil:
+		return model.Result{}, err
+	case there:
+		return model.Result{Code: model.ResultRefused, Message: other + " is there already"}, nil
+	}
+	return model.Result{Code: model.ResultFree, Message: "no table is called " + other}, nil
 }
 
 // mayBeFetched reports whether tables that are there may be what an earlier attempt has made whose answer was lost: none

@@ -51,6 +51,7 @@ func TestTablesAreFetchedIntoARunningCluster(t *testing.T) {
 		{"a table of a drill is there already", onTrial(model.ActionFetchTables, "doc.a"), exists, nil, "", true, 0, ""},
 		{"CrateDB refuses", onTrial(model.ActionFetchTables, "doc.a"), fmt.Errorf("%w: this action would exceed the shard limit", execute.ErrRejected), nil, "", false, model.ResultRefused, ""},
 		{"the snapshot is gone", onTrial(model.ActionFetchTables, "doc.a"), fmt.Errorf("%w: [r:s] snapshot does not exist", execute.ErrRejected), nil, "", false, model.ResultMissing, ""},
+		{"a table that takes another's place, which was asked for, is there already", inPlace(true), exists, nil, "", false, 0, ""},
 		{"nobody knows", onTrial(model.ActionFetchTables, "doc.a"), errors.New("connection reset"), nil, "", false, 0, "connection reset"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,6 +71,34 @@ func TestTablesAreFetchedIntoARunningCluster(t *testing.T) {
 				assert.Contains(t, s.told, c.sent)
 			}
 			assert.Equal(t, c.replicas, strings.Contains(strings.Join(s.told, "\n"), "SET (number_of_replicas = 0)"))
+		})
+	}
+}
+
+// inPlace is a table that is to take the place of another one.
+func inPlace(asked bool) model.Action {
+	a := under("stevedore_replaced_0a1b2c_$1", restoring(model.ActionFetchTables, "doc.a"))
+	a.Table, a.Tried = "doc.a", asked
+	return a
+}
+
+func TestATableThatTakesAnothersPlaceIsLookedForBeforeItIsAskedFor(t *testing.T) {
+	const tables, kept = "SELECT table_schema, number_of_replicas", "stevedore_replaced_0a1b2c_doc"
+	for _, c := range []struct {
+		name string
+		has  [][]string
+		code model.ResultCode
+	}{
+		{"nothing has its name", [][]string{{"doc", "1"}}, model.ResultFree},
+		{"a table is kept that has its name", [][]string{{"doc", "1"}, {kept, "1"}}, model.ResultRefused},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScript("system/real")
+			s.replies = map[string][][][]string{"FROM sys.nodes": {{{"n0"}}}, tables: {c.has}}
+			r, err := execute.Run(t.Context(), inPlace(false), backupTools(s, &listing{}))
+			require.NoError(t, err)
+			assert.Equal(t, c.code, r.Code)
+			assert.NotContains(t, strings.Join(s.told, "\n"), `RESTORE SNAPSHOT "`)
 		})
 	}
 }

@@ -301,15 +301,21 @@ func dropCopy(ctx context.Context, a model.Action, t Tools) (model.Result, error
 // notThere is what is said of a table that somebody has dropped.
 const notThere = " is not there"
 
-// isCopy says what speaks against it that the other table of an action has not taken the place; "" for nothing.
-func isCopy(ctx context.Context, both witnesses, a model.Action) (string, error) {
+// isThere reports whether there is a table that the other one of an action is called.
+func isThere(ctx context.Context, both witnesses, a model.Action) (bool, error) {
 	_, _, _, otherSchema, name := pairOf(a)
 	tables, err := both.all(ctx, replicasOfTable, name)
 	if err != nil {
-		return "", fmt.Errorf("reading information_schema.tables: %w", err)
+		return false, fmt.Errorf("reading information_schema.tables: %w", err)
 	}
-	if !slices.ContainsFunc(tables, func(r []string) bool { return r[0] == otherSchema }) {
-		return notThere, nil
+	return slices.ContainsFunc(tables, func(r []string) bool { return r[0] == otherSchema }), nil
+}
+
+// isCopy says what speaks against it that the other table of an action has not taken the place; "" for nothing.
+func isCopy(ctx context.Context, both witnesses, a model.Action) (string, error) {
+	_, _, _, otherSchema, name := pairOf(a)
+	if there, err := isThere(ctx, both, a); err != nil || !there {
+		return notThere, err
 	}
 	indexes, came, err := indexesOf(ctx, both, name)
 	if err != nil {

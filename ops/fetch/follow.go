@@ -293,6 +293,8 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 		}
 		f.Step, f.Batch = model.FetchNext, nil
 	case a.Kind != model.ActionFetchTables || f.Step != model.FetchAsk:
+	case result.Code == model.ResultFree:
+		f.Sent = true
 	case result.Code == model.ResultDone, result.Code == model.ResultPresumed:
 		f.Step, f.Asked, f.Moved, f.Presumed = model.FetchRunning, now, now, result.Code == model.ResultPresumed
 	case result.Code == model.ResultMissing || !f.Drill:

@@ -78,9 +78,7 @@ func Step(t *pass.Pass) {
 	case model.FetchNext:
 		next(t, &f)
 	case model.FetchAsk:
-		said(t, &f, "the next tables are asked for")
-		f.Sent = true
-		t.Harmless(action(t, &f, model.ActionFetchTables))
+		asks(t, &f)
 	case model.FetchRunning:
 		follow(t, &f)
 	case model.FetchDrop:
@@ -90,6 +88,19 @@ func Step(t *pass.Pass) {
 	case model.FetchSwap:
 		swap(t, &f)
 	}
+}
+
+// asks has the next tables restored. Of what is to take another table's place nodes show first that nothing has its name: what has
+// it later was made by this, also where the answer was lost.
+func asks(t *pass.Pass, f *model.Fetch) {
+	if why := unseen(f, &t.Observed.Database); f.Verb != "" && !f.Sent && why != "" {
+		said(t, f, "it waits: "+why)
+		return
+	}
+	said(t, f, "the next tables are asked for")
+	a := action(t, f, model.ActionFetchTables)
+	f.Sent = f.Sent || f.Verb == ""
+	t.Harmless(a)
 }
 
 // drop drops what came of a drill, or what did not come of a restore. A table of the latter may have come, and lost
@@ -139,8 +150,11 @@ func action(t *pass.Pass, f *model.Fetch, kind model.ActionKind) model.Action {
 		Kind: kind, Pod: t.SQLPod(), Second: view.SecondPod(&t.View), SystemSecret: t.SystemSecret(), Repository: f.Repository, Snapshot: f.Snapshot,
 		SnapshotTables: strings.Join(f.Batch, ","), Schema: f.Schema, New: f.Drill,
 	}
-	if f.Verb != "" && kind != model.ActionFetchTables {
+	if f.Verb != "" {
 		a.Table, a.Index, a.New, a.Tried = f.Batch[0], f.Index, !f.Presumed, f.Tried
+	}
+	if kind == model.ActionFetchTables {
+		a.New, a.Tried = f.Drill, f.Sent
 	}
 	return a
 }

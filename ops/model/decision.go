@@ -334,13 +334,6 @@ const (
 	ActionRestoreTables ActionKind = "restore-tables"
 	// ActionDropRestored drops those of SnapshotTables of which a shard has no primary still.
 	ActionDropRestored ActionKind = "drop-restored"
-	// ActionFetchTables begins to fetch SnapshotTables of Snapshot under Schema; with New, for a drill, without
-	// replicas. ResultRefused where CrateDB does not begin it, ResultMissing where the snapshot is not there, ResultPresumed
-	// where its tables seem to be there.
-	ActionFetchTables ActionKind = "fetch-tables"
-	// ActionDropFetched drops what SnapshotTables of Snapshot have become under Schema; without New only those
-	// that have not all primaries.
-	ActionDropFetched ActionKind = "drop-fetched"
 	// ActionEndRestore takes Repository off, and has CrateDB count what is in the tables.
 	ActionEndRestore ActionKind = "end-restore"
 	// ActionResizePod asks for Resources for the containers of Pod (precondition PodUID) while
@@ -411,7 +404,8 @@ type Action struct {
 	// Repository and Snapshot are CrateDB's names; Newest is another snapshot. Secrets are the
 	// parameters of a repository that Secrets have, as JSON, and SecretVersions what those Secrets
 	// were when this was decided. SnapshotTables are joined by commas; "" is all. Schema is what their schema
-	// becomes, with $1 for itself; "" where it stays. New: the repository is not known yet. Tried: two tables may have exchanged their names.
+	// becomes, with $1 for itself; "" where it stays. New: the repository is not known yet. Tried: two tables may have exchanged their names, or tables may
+	// have been asked for.
 	Repository, Snapshot, Newest            string
 	Secrets, SecretVersions, SnapshotTables string
 	Schema                                  string
@@ -483,6 +477,8 @@ const (
 	ResultPresumed
 	// ResultWaits: something is not so yet, as Message says (swap-tables).
 	ResultWaits
+	// ResultFree: two nodes show no table of the name (fetch-tables).
+	ResultFree
 )
 
 // Result is how an action ended.

@@ -66,12 +66,25 @@ type Fetch struct {
 	Failed string `json:"failed,omitempty"`
 	// Singly: CrateDB has refused several tables of a drill at once, and each comes alone.
 	Singly bool `json:"singly,omitempty"`
-	// Sent: Batch was asked for, and the answer may be lost. Aborted: a person has ended it.
+	// Sent: Batch was asked for, and the answer may be lost. What takes another table's place is asked for where two nodes
+	// have shown that nothing has its name. Aborted: a person has ended it.
 	Sent    bool `json:"sent,omitempty"`
 	Aborted bool `json:"aborted,omitempty"`
 	// Tried: the two tables may have exchanged their names since Index was known. It was asked for, whatever was found since.
 	Tried bool `json:"tried,omitempty"`
 }
+
+// The actions of a Fetch; those on a table that is there stand beside FetchVerb.
+const (
+	// ActionFetchTables begins to fetch SnapshotTables of Snapshot under Schema; with New, for a drill, without
+	// replicas. ResultRefused where CrateDB does not begin it, ResultMissing where the snapshot is not there, ResultPresumed
+	// where its tables seem to be there. What is to take the place of Table is only looked for at first, without Tried:
+	// ResultFree where nothing has its name.
+	ActionFetchTables ActionKind = "fetch-tables"
+	// ActionDropFetched drops what SnapshotTables of Snapshot have become under Schema; without New only those
+	// that have not all primaries.
+	ActionDropFetched ActionKind = "drop-fetched"
+)
 
 // FetchStep is how far a Fetch has come.
 type FetchStep string
