@@ -436,3 +436,27 @@ func TestARestartForADiskDoesNotGiveWayToNodesThatWaitForIt(t *testing.T) {
 		assert.Equal(t, mixed, kindOf(d) == model.OperationRestart, "%v %v", d.Waits, d.Refusals)
 	}
 }
+
+// A pod has a disk whose claim template its StatefulSet is without, and claims grow that wait for a restart: the claim
+// template comes back first, and alone. The restart would bring the pod back without the disk.
+func TestADiskComesBackAlsoWhereClaimsGrowThatWaitForARestart(t *testing.T) {
+	s := moreDisks(t)
+	s.o.Pods[0].Volumes = "data0,data1"
+	s.claim("data1", 0)
+	s.d.Operations.OfflineResize = model.OfflineRestart
+	for i := range s.d.Volumes {
+		s.d.Volumes[i].Text, s.d.Volumes[i].Size = sizeAfter, 200*gib
+	}
+	for i := range s.o.Claims {
+		c := &s.o.Claims[i]
+		c.Requested, c.Resize, c.Follows = 200*gib, model.ResizeNode, s.o.At.Add(-20*time.Minute)
+	}
+	s.r.Growth = &model.VolumeGrowth{Sizes: hot + ":data0=" + sizeAfter, Offline: []string{"fast"}}
+	d := s.decide()
+	require.Equal(t, model.OperationExpand, kindOf(d), "%v %v", d.Waits, d.Refusals)
+	size := func(disk string) string {
+		text, _ := d.Record.Operation.Recreation.Sizes.Size(disk)
+		return text
+	}
+	assert.Equal(t, []string{sizeBefore, sizeAfter}, []string{size("data0"), size("data1")})
+}

@@ -90,8 +90,8 @@ func (j *judge) orphans(w *world, d *daemon, s *set) {
 	j.quietly(w, d, s.name)
 	want := w.commits[d.want].volumes[w.setKind(s)]
 	have := w.templates[s.template].shape
-	if disks := j.mayRecreate(w, s, want); s.returns {
-		return
+	if disks := j.mayRecreate(w, s, want); s.returns || w.uses(w.setIndex(s.name))&want.disks()&^have.disks() != 0 {
+		return // a pod does not come back otherwise, or not with its disk: that waits for no size
 	} else if have.other(want) {
 		j.mayReplace(w, d, s, want)
 	} else if !have.smaller(want) && !disks {

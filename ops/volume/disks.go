@@ -49,7 +49,7 @@ func StartDisks(t *pass.Pass, again bool) bool {
 	due := false
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if !disksDue(&t.View, s.Name) || again != view.AnyExtraDisk(&t.View, s.Name) {
+		if !disksDue(&t.View, s.Name) || again != returns(&t.View, s.Name) {
 			continue
 		}
 		due = true
@@ -107,6 +107,12 @@ func disksDue(v *view.View, set string) bool {
 	return !v.Rejected && !v.Suspending && len(view.FurtherDisks(v, set)) > 0
 }
 
+// returns reports whether claim templates come back of disks that a pod has: made again now, it would come without
+// them. They come alone. Claims that grow may wait for a restart, and that for them.
+func returns(v *view.View, set string) bool {
+	return disksDue(v, set) && view.AnyExtraDisk(v, set)
+}
+
 // recreates reports whether the recreation of a StatefulSet is due: for a pod that does not come
 // back, for larger claims, or for further disks.
 func recreates(v *view.View, set string) bool {
@@ -115,7 +121,7 @@ func recreates(v *view.View, set string) bool {
 		return true
 	case v.Rejected:
 		return false
-	case others(v, set):
+	case others(v, set) && !returns(v, set):
 		return grown(v, set)
 	}
 	return disksDue(v, set) || fewerDue(v, set)
@@ -129,7 +135,7 @@ func others(v *view.View, set string) bool {
 }
 
 // sizesFor are the claim templates that a recreated StatefulSet gets: the disks that all its pods have,
-// where one does not come back otherwise; larger ones, or further ones, and never both at once.
+// where one does not come back otherwise; those that come back; larger ones, or further ones, and never both at once.
 func sizesFor(v *view.View, set string) model.SizeList {
 	wanted := model.Sizes(v.Desired.Volumes, set)
 	switch {
@@ -137,6 +143,8 @@ func sizesFor(v *view.View, set string) model.SizeList {
 		return model.Sizes(v.Observed.Volumes, set).Only(func(template string) bool {
 			return !model.DataVolume(template) || !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Terminating && !p.Has(template) })
 		})
+	case returns(v, set):
+		return with(view.FurtherDisks(v, set), model.Sizes(v.Observed.Volumes, set), model.Sizes, set)
 	case others(v, set):
 		return with(keptDisks(v, set), wanted.Only(func(template string) bool { return view.HasTemplate(v, set, template) }), model.Sizes, set)
 	}
@@ -145,8 +153,11 @@ func sizesFor(v *view.View, set string) model.SizeList {
 
 // classesFor are their storage classes.
 func classesFor(v *view.View, set string) model.SizeList {
-	if view.HeldBack(v, set) != "" {
+	switch {
+	case view.HeldBack(v, set) != "":
 		return model.Classes(v.Observed.Volumes, set)
+	case returns(v, set):
+		return with(view.FurtherDisks(v, set), model.Classes(v.Observed.Volumes, set), model.Classes, set)
 	}
 	return with(keptDisks(v, set), model.Classes(v.Desired.Volumes, set), model.Classes, set)
 }
@@ -160,8 +171,11 @@ func with(kept []model.VolumeTemplate, list model.SizeList, of func([]model.Volu
 
 // attributesFor are their VolumeAttributesClasses.
 func attributesFor(v *view.View, set string) model.SizeList {
-	if view.HeldBack(v, set) != "" {
+	switch {
+	case view.HeldBack(v, set) != "":
 		return model.AttributesList(v.Observed.Volumes, set)
+	case returns(v, set):
+		return with(view.FurtherDisks(v, set), model.AttributesList(v.Observed.Volumes, set), model.AttributesList, set)
 	}
 	return model.AttributesList(v.Desired.Volumes, set)
 }

@@ -50,7 +50,7 @@ func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 	t.Record.Operation = &model.Operation{
 		Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision,
 		Recreation: &model.Recreation{
-			Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Smaller: aim.Smaller(&t.View, live.Name),
+			Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Smaller: aim.Smaller(&t.View, live.Name) && !returns(&t.View, live.Name),
 			Sizes: sizesFor(&t.View, live.Name), Classes: classesFor(&t.View, live.Name), Attributes: attributesFor(&t.View, live.Name),
 			Lacked: view.HeldBack(&t.View, live.Name) != "", Mounts: view.DisksInUse(&t.View, live.Name, sizesFor(&t.View, live.Name)),
 		},
