@@ -51,6 +51,8 @@ func TestTheFirstClaimGrowsAlone(t *testing.T) {
 	// Claims of another template, which have their size, are no sign that this one can grow.
 	w.desired.Volumes = append(w.desired.Volumes, model.VolumeTemplate{Set: hot, Name: "debug", Text: "64Gi", Size: 64 * gib})
 	w.claims = append(w.claims, model.Claim{Name: "debug-" + hot + "-0", Set: hot, Template: "debug", UID: "d0", Phase: "Bound", Requested: 64 * gib, Capacity: 64 * gib})
+	// Nor is one that waits for its volume.
+	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-9", Set: hot, Ordinal: 9, Template: "data0", UID: "d9", Phase: "Pending", Requested: 200 * gib})
 	for i := 0; len(w.asked) == 0 && i < 40; i++ {
 		_, err := w.turn()
 		require.NoError(t, err)

@@ -165,7 +165,7 @@ func next(all []growing, of aspect) []string {
 			if asking = append(asking, g.Name); again == "" && of.again(g) {
 				again = g.Name
 			}
-		case of.done(g):
+		case of.done(g) && g.Phase == "Bound": // the driver has shown nothing by a claim that waits for its volume
 			grown++
 		case of.failed(g):
 			failed = true
