@@ -354,3 +354,26 @@ func TestNothingIsAskedForWhoseNameMayBeHidden(t *testing.T) {
 	w.calmed()
 	assert.Equal(t, 1, w.swaps)
 }
+
+// A copy waits for a node that only an operation brings back, and that for a snapshot, which no copy can be in: it goes, and
+// comes again.
+func TestACopyMakesWayForASnapshotThatHasWaitedForLong(t *testing.T) {
+	for _, step := range []model.FetchStep{model.FetchReady, model.FetchSwap} {
+		t.Run(string(step), func(t *testing.T) {
+			w := replaces(t)
+			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
+			w.pods[hot+"-1"].away = 1000
+			w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
+			afterTurns(t, w, 3)
+			require.NotEmpty(t, w.record.Backups.Due.Schedule)
+			assert.Empty(t, w.dropped, "not yet")
+			w.ahead(2 * w.desired.Backups.MaxDelay)
+			w.until(func() bool { return len(w.dropped) == 1 })
+			w.pods[hot+"-1"].away = 0
+			w.calmed()
+			assert.Len(t, w.taken(), 2)
+			assert.Equal(t, int64(30), w.operations["doc.t3"])
+			assert.Equal(t, 1, w.swaps)
+		})
+	}
+}

@@ -147,15 +147,24 @@ func without(all []model.KeptTable, name string) []model.KeptTable {
 	return slices.DeleteFunc(slices.Clone(all), func(k model.KeptTable) bool { return k.Name == name })
 }
 
-// makesWay drops a copy where an operation is under way, to fetch it again after that: the operation may wait for all replicas,
-// which the copy may lack.
+// makesWay drops a copy, to fetch it again later: where an operation is under way, which may wait for all replicas, and the
+// copy may lack some; and where a snapshot has waited for maxDelay, which no copy can be in, and the copy waits for something
+// else. What the copy waits for may be what begins after the snapshot.
 func makesWay(t *pass.Pass, f *model.Fetch) bool {
-	if f.Verb != model.FetchReplace || t.Record.Operation == nil {
+	b, d, why := t.Record.Backups, t.Desired.Backups, ""
+	switch {
+	case f.Verb != model.FetchReplace:
+	case t.Record.Operation != nil:
+		why = "the operation " + string(t.Record.Operation.Kind) + " is under way"
+	case d != nil && b.Due.Schedule != "" && t.Elapsed(b.Waiting) > d.MaxDelay:
+		why = busy(t)
+	}
+	if why == "" {
 		return false
 	}
 	givesBack(f)
 	f.Bytes, f.Took = 0, 0
-	yield(t, f, "the operation "+string(t.Record.Operation.Kind)+" is under way")
+	yield(t, f, why)
 	drop(t, f)
 	return true
 }
