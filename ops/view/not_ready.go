@@ -96,9 +96,11 @@ func anyTakes(v *View, p *model.Pod) bool {
 
 // ShrinksFirst reports whether nodes have to leave before a restart. The restart would wait for
 // such a pod, perhaps for ever: so it leaves first, where any other node may take its copies.
-// So does a pod in which CrateDB never started and which no desired template brings up.
+// So does a pod in which CrateDB never started and which no desired template brings up. Before they leave each node that
+// stays has to be there: where one is stuck, the restart that brings it back comes first.
 func ShrinksFirst(v *View) bool {
-	return v.AnyPod(func(p *model.Pod) bool {
+	stays := func(p *model.Pod) bool { return !Leaves(v, p) && Stuck(v, p) && !Serves(p) && !JoinedNotReady(v, p) }
+	return !v.AnyPod(stays) && v.AnyPod(func(p *model.Pod) bool {
 		return LeavesNotReady(v, p) && anyTakes(v, p) || leavesUnstarted(v, p)
 	})
 }
