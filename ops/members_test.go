@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
 )
 
 // waitNames are the names of what a decision waits for.
@@ -120,4 +122,26 @@ func TestANodeThatDoesNotAnswerHoldsUpThePodsOfOthersOnly(t *testing.T) {
 		require.False(t, slices.Contains(waitNames(d), "nodes-answer"), "%v", d.Waits)
 	}
 	t.Fatal("the pod of the node that does not answer was not restarted")
+}
+
+// What has happened since the last reading nobody knows: it counts for no wait.
+func TestHowLongTheDatabaseHasStoodIsCountedUpToTheLastReading(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ago := func(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.Second) }
+	for _, c := range []struct {
+		name              string
+		from, since, read int
+		stood             int
+	}{
+		{"it was read just now", 30, 20, 0, 20},
+		{"it was read 5 s ago", 30, 20, 5, 15},
+		{"the lock was given back later", 10, 20, 5, 5},
+		{"the lock was given back since", 3, 20, 5, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := view.View{Now: now}
+			v.Observed.Database.At = ago(c.read)
+			assert.Equal(t, time.Duration(c.stood)*time.Second, aim.Stood(&v, ago(c.from), ago(c.since)))
+		})
+	}
 }

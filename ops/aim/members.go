@@ -43,10 +43,10 @@ func MasterElapsed(v *view.View) gates.Elapsed {
 }
 
 // Stood is how long the database has been as it is, counted from `from` at the earliest: when
-// the lock was given back. 0 where nobody knows since when.
+// the lock was given back, and up to the last reading: what has happened since that nobody knows. 0 where nobody knows since when.
 func Stood(v *view.View, from, since time.Time) time.Duration {
 	if since.IsZero() {
 		return 0
 	}
-	return min(v.Elapsed(since), v.Elapsed(from))
+	return max(0, min(v.Elapsed(since), v.Elapsed(from))-v.Elapsed(v.Observed.Database.At))
 }
