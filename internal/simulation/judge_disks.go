@@ -228,8 +228,8 @@ func (j *judge) disksEnd(w *world, d *daemon) {
 		if t := since(&d.narrow[i], w.isNarrow(i) && over && !s.narrow.back); t > widensSoon {
 			w.violate("H", "the template of %s does without a disk that its pods use, for %d ms after the pod was made that was to come without it", s.name, t)
 		}
-		// Where people have set what a lock is to be given back to, they say how it goes on.
-		theirs := w.stored.record.Hold != nil && plain(w.enable.persistent) == plain(w.enable.theirs)
+		// Where people have set what a lock is to be given back to, or hide it, they say how it goes on.
+		theirs := w.stored.record.Hold != nil && (plain(w.enable.persistent) == plain(w.enable.theirs) || w.enable.transient != "")
 		if t := since(&d.held[i], s.exists && !off && !theirs && w.heldBack(i)); t > returnsSoon {
 			w.violate("E", "a pod of %s does not come back, or does not go, for %d ms: one before it lacks a disk", s.name, t)
 		}

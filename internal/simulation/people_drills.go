@@ -166,7 +166,7 @@ func (w *world) fetchesTable(index int) bool {
 // lost, or a report says that they stay: also one of which a shard is waited for for ever.
 func (w *world) dropsForgotten() {
 	for i := range w.common() {
-		if t := &w.tables[i]; t.source != "" && !t.came && (w.judge.stays[t.name] || w.forgotten(t) && !w.fetchesTable(i)) {
+		if t := &w.tables[i]; t.source != "" && !t.came && (w.judge.stays[t.name] || w.forgotten(t)) {
 			w.say("somebody drops table %s, which never came", t.name)
 			w.removeTable(t.name)
 			return

@@ -234,6 +234,7 @@ func (w *world) pushPossible() {
 		c.replicas = c.before
 		w.keepsVoters(&c)
 		w.keepsVersion(&c)
+		w.keepsOthers(&c)
 	}
 	c.content, c.bad = w.newContent(), good
 	w.push(c, second)
