@@ -99,7 +99,7 @@ func staysWith(v *view.View, op *model.Operation, next string) bool {
 	if aim.JoinedOnLive(v, set) {
 		return op.Kind == model.OperationUpgrade
 	}
-	return unread || !aim.Failing(v, next)
+	return unread || !aim.Failing(v, next) && !aim.StuckOnLive(v, next)
 }
 
 // contactWaits: nobody can say whether the last new template runs. The set whose template
