@@ -1,6 +1,8 @@
 package ops_test
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +17,6 @@ import (
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
-	"stevedore.dev/stevedore/ops/setting"
 )
 
 func TestASettingIsSetLiveAndItsTemplateFollowsWithoutARestart(t *testing.T) {
@@ -479,7 +480,7 @@ func TestSameSetting(t *testing.T) {
 
 // RESET takes off everything that begins with the name.
 func TestNoSettingThatIsSetLiveBeginsWithAnother(t *testing.T) {
-	list := setting.SettingsTakenLive()
+	list := slices.Collect(maps.Keys(manifest.TakenLive))
 	require.Greater(t, len(list), 40)
 	for _, a := range list {
 		for _, b := range list {

@@ -8,7 +8,6 @@ import (
 
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
-	"stevedore.dev/stevedore/ops/setting"
 )
 
 // effectiveSetting is a cluster setting as it has effect on the node that is
@@ -99,7 +98,7 @@ func resetSettings(ctx context.Context, a model.Action, t Tools) (model.Result, 
 	defer s.Close()
 	var reset []string
 	for _, ours := range a.Settings.Settings() {
-		if !setting.TakenLive(ours.Name) {
+		if !manifest.TakenLive[ours.Name] {
 			return model.Result{}, errors.New("resetting " + ours.Name + ": it is not among the settings that are set live")
 		}
 		value, err := effectiveSetting(ctx, s, ours.Name)

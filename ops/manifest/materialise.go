@@ -420,11 +420,8 @@ func nameOf(item any) string {
 // ArgumentOf is what a StatefulSet's template gives CrateDB for a setting on the
 // command line, the last one counts; "" where it gives nothing.
 func ArgumentOf(set *unstructured.Unstructured, setting string) string {
-	return argument(commandOf(set), setting)
+	return ArgumentIn(commandOf(set), setting)
 }
-
-// ArgumentIn is ArgumentOf of a container's command and arguments.
-func ArgumentIn(command []string, setting string) string { return argument(command, setting) }
 
 // MasterEligible reports whether the nodes of a StatefulSet may elect the master: CrateDB's do unless
 // they are told otherwise (node.master).
@@ -435,7 +432,7 @@ func MasterEligible(set *unstructured.Unstructured) bool {
 // DataPathsOf are the folders of path.data in a container's command and arguments; nil
 // where they do not say.
 func DataPathsOf(command []string) []string {
-	value := argument(command, "path.data")
+	value := ArgumentIn(command, "path.data")
 	if value == "" {
 		return nil
 	}
@@ -449,7 +446,7 @@ func RecoverAfter(set *unstructured.Unstructured) int { return RecoverAfterOf(co
 // RecoverAfterOf is RecoverAfter of a container's command and arguments.
 func RecoverAfterOf(command []string) int {
 	for _, setting := range []string{"gateway.recover_after_data_nodes", "gateway.recover_after_nodes"} {
-		if n, err := strconv.Atoi(argument(command, setting)); err == nil {
+		if n, err := strconv.Atoi(ArgumentIn(command, setting)); err == nil {
 			return n
 		}
 	}
@@ -469,7 +466,8 @@ func commandOf(set *unstructured.Unstructured) []string {
 	return out
 }
 
-func argument(command []string, setting string) string {
+// ArgumentIn is the value of a setting in a container's command and arguments; "" where it is not there. The last one counts.
+func ArgumentIn(command []string, setting string) string {
 	value := ""
 	for _, text := range command {
 		if v, ok := strings.CutPrefix(text, "-C"+setting+"="); ok {

@@ -2,8 +2,6 @@ package setting
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,9 +9,6 @@ import (
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
-
-// TakenLive reports whether CrateDB takes a setting while it runs.
-func TakenLive(name string) bool { return manifest.TakenLive[name] }
 
 // AttributePrefix begins the names of a node's own attributes, which it reads when it starts.
 const AttributePrefix = "node.attr."
@@ -36,6 +31,3 @@ func AttributesOf(set *unstructured.Unstructured) model.SettingList {
 	}
 	return manifest.NewSettingList(out)
 }
-
-// SettingsTakenLive are all names for which TakenLive is true, sorted.
-func SettingsTakenLive() []string { return slices.Sorted(maps.Keys(manifest.TakenLive)) }
