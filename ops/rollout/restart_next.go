@@ -84,7 +84,7 @@ func nextSet(v *view.View, op *model.Operation, first *model.Pod) string {
 }
 
 // staysWith: once a pod has joined on it, a new image comes to no second set before the first
-// one is done, and until then a new template to none but one whose pod fails. What waits for a
+// one is done, and until then a new template to none but one whose pod fails or is stuck. What waits for a
 // pod that is not ready waits for that one's template too.
 func staysWith(v *view.View, op *model.Operation, next string) bool {
 	set := op.Restart.Set
