@@ -8,6 +8,7 @@ import (
 func (w *world) allocate() {
 	w.rules.Enable = allocation.Enable(w.enable.effective("all"))
 	w.readFilters()
+	w.countZones()
 	for _, i := range w.used {
 		w.slots[i].place.Load = w.slots[i].load()
 	}
@@ -107,7 +108,7 @@ func (w *world) allocateShard(s *shard, excludes bool) {
 	if have > wanted {
 		w.dropReplica(s, t)
 	}
-	if excludes || t.filtered() {
+	if excludes || t.filtered() || w.schedule.Start.Aware {
 		for i := range s.copies {
 			w.drain(s, t, &s.copies[i])
 		}
@@ -230,7 +231,7 @@ func (w *world) dropReplica(s *shard, t *table) {
 
 // drain moves a copy off a node that it may not be on.
 func (w *world) drain(s *shard, t *table, c *replica) {
-	if c.state != started || w.allowed(t, &w.slots[c.slot]) {
+	if c.state != started || w.remains(s, t, c) {
 		return
 	}
 	if c.primary && w.snapshotting() {

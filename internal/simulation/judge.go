@@ -347,7 +347,7 @@ func (j *judge) removed(w *world, l *slot) {
 	// What people do to tables between the last look at them and what the controller makes
 	// of the write is theirs, and so is what they lose by it.
 	if i := w.setIndex(l.set.name); !j.stopped[i] && j.disturbed < j.seen[i] {
-		j.holds(w, l)
+		j.holds(w, l, true)
 	} else if !j.stopped[i] {
 		j.theirs(w, l)
 	}
@@ -414,15 +414,15 @@ func (j *judge) joinedSince(w *world, l *slot) bool {
 	return l.ordinal >= l.set.replicas && l.pod.joinedAt > j.lowered[w.setIndex(l.set.name)]
 }
 
-// holds: a node that leaves must have nothing that counts.
-func (j *judge) holds(w *world, l *slot) {
+// holds: a node that leaves must have nothing that counts. For good it may leave a zone with copies, by consent.
+func (j *judge) holds(w *world, l *slot, good bool) {
 	for i := range w.shards {
 		s := &w.shards[i]
 		synced := 0
 		on := false
 		for k := range s.copies {
 			c := &s.copies[k]
-			if c.slot == l.index && c.node == l.volume.node && c.state != onDisk && !j.joinedSince(w, l) {
+			if c.slot == l.index && c.node == l.volume.node && c.state != onDisk && !j.joinedSince(w, l) && !(good && w.mayStay(s, l)) {
 				w.violate("A", "%s is removed and holds a copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
 			}
 			if c.synced {
@@ -449,7 +449,7 @@ func (j *judge) lowers(w *world, s *set, to int, seen millis) {
 		w.violate("B", "%s, whose nodes vote, becomes %d from %d at once", s.name, to, s.replicas)
 	}
 	for o := to; o < s.replicas && j.disturbed < max(seen, 1); o++ {
-		j.holds(w, &w.slots[index*maxOrdinals+o])
+		j.holds(w, &w.slots[index*maxOrdinals+o], true)
 	}
 }
 

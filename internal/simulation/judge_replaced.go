@@ -104,7 +104,7 @@ func (j *judge) empty(w *world, d *daemon, l *slot) {
 	if j.disturbed >= d.copied {
 		return
 	}
-	j.holds(w, l)
+	j.holds(w, l, false)
 	for i := range w.shards {
 		for k := range w.shards[i].copies {
 			if o := &w.shards[i].copies[k]; o.state == relocating && o.to == l.index {

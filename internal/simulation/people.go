@@ -136,7 +136,7 @@ func (w *world) push(c commit, lag millis) {
 		ClusterName: clusterName, Version: c.version, Users: users, RestartedAt: c.restartedAt,
 		Pins: model.Pins{Base: "v1"}, Budgets: budgetData,
 	}
-	c.desired.Operations.Consent = consentsOf(&w.schedule.Start)
+	c.desired.Operations.Consent = w.schedule.Start.consented(consentsOf(&w.schedule.Start))
 	if c.consent {
 		c.desired.Operations.Consent = slices.Concat(c.desired.Operations.Consent, []definition.Consent{definition.ConsentDeleteVolumes})
 	}

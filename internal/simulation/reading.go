@@ -274,6 +274,9 @@ func (w *world) readAllocation(db *model.Database) {
 		Exclude: exclude, LowWatermark: "85%", HighWatermark: "90%", DiskThreshold: true,
 		ShardsPerNode: 1000, TotalShardsPerNode: -1,
 	}
+	if w.schedule.Start.Aware {
+		db.Settings.Awareness = []string{"zone"}
+	}
 }
 
 func (w *world) readShard(db *model.Database, at *nodesAt, s *shard, t *model.Table) {

@@ -31,6 +31,8 @@ type Start struct {
 	// Zones: pods of one zone are restarted together, and copies of a shard are kept
 	// in different zones.
 	Zones bool
+	// Aware: CrateDB keeps copies in different zones, and the definition consents to leave-zone.
+	Aware bool `json:",omitempty"`
 	// JSON writes and reads the record as text each time it is saved.
 	JSON bool
 	// Early: the items begin with the bootstrap, not after it.
@@ -240,7 +242,7 @@ func (s Schedule) String() string {
 	for _, o := range []struct {
 		on   bool
 		word string
-	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Adopted, "adopted"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}, {s.Start.Backups, fmt.Sprintf("snapshots of at most %d ms by %+v", s.Start.Takes, s.Start.Plan)}, {s.Start.Drills, fmt.Sprintf("drills each %d minutes of %d MiB whose shards take at most %d ms", s.Start.Drill, s.Start.Most, s.Start.Comes)}} {
+	}{{s.Start.Extend, "extend-table-filters"}, {s.Start.Leave, "remove-group and suspend"}, {s.Start.Zones, "zones"}, {s.Start.Aware, "awareness and leave-zone"}, {s.Start.JSON, "the record as JSON"}, {s.Start.Swaps, "volumes are replaced"}, {s.Start.NoRight, "without the right to delete claims"}, {s.Start.Compute, "CPU and memory change"}, {s.Start.Adopted, "adopted"}, {s.Start.Disks > 0, fmt.Sprintf("%d disks", s.Start.Disks)}, {s.Start.Backups, fmt.Sprintf("snapshots of at most %d ms by %+v", s.Start.Takes, s.Start.Plan)}, {s.Start.Drills, fmt.Sprintf("drills each %d minutes of %d MiB whose shards take at most %d ms", s.Start.Drill, s.Start.Most, s.Start.Comes)}} {
 		if o.on {
 			b.WriteString(", " + o.word)
 		}
@@ -427,6 +429,9 @@ func NewSchedule(seed uint64) Schedule {
 	}
 	if seed >= answering && r.oneIn(3) {
 		s.answers(&r)
+	}
+	if seed >= zoning && s.mayBeAware() && r.oneIn(2) {
+		s.awareOf(&r)
 	}
 	return s
 }
