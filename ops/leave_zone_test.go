@@ -260,3 +260,18 @@ func TestWithoutTheConsentTheLastNodeOfAZoneIsDrainedWhereNoTableNeedsTheZone(t 
 	require.GreaterOrEqual(t, i, 0)
 	assert.Contains(t, w.reports[i].Message, "the nodes left empty: ")
 }
+
+// While the node was away its copies were lost to it, and no other node may take them: it is in their zone, and excluded. So the
+// exclusion is given back until it has them again.
+func TestTheLastNodeOfAZoneThatWasAwayHasItsCopiesAgainBeforeItLeaves(t *testing.T) {
+	w := threeZones(t, "abab", "c")
+	w.leaves(4, 0, definition.ConsentLeaveZone)
+	for w.record.Operation == nil || w.record.Operation.Step != model.StepDrain {
+		_, err := w.turn()
+		require.NoError(t, err)
+	}
+	w.pods[cold+"-0"].away = 2 // back before CrateDB makes its copies anew
+	w.runQuiet(400)
+	assert.Equal(t, []string{cold + " 1 to 0"}, w.lowered)
+	assert.Nil(t, w.record.Exclusions)
+}

@@ -254,6 +254,8 @@ func left(t *pass.Pass, op *model.Operation, d drain) {
 		t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
 	case sh.Replaces != "" && aim.NodesCome(&t.View) && view.Doomed(&t.View) == nil:
 		op.Step = model.StepInclude // they may be what it lacks, and come while nothing is drained
+	case sh.LeaveZone && d.shards == 0:
+		op.Step = model.StepInclude // only a node that leaves may take what is on no node, while it is in its zone
 	}
 }
 
