@@ -150,6 +150,7 @@ func TestTheVerdictOfTheWitnesses(t *testing.T) {
 		{"a copy that is on no node", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("UNASSIGNED", "")}}, false, "superuser-sees-shards"},
 		{"started elsewhere too, without consent", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("STARTED", "n3")}, Folders: []model.ShardFolder{folder}, Elsewhere: []model.SeenShard{seen("STARTED", "n1")}}, false, "superuser-sees-shards"},
 		{"started elsewhere too, by leave-zone", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("STARTED", "n3")}, Folders: []model.ShardFolder{folder}, Elsewhere: []model.SeenShard{seen("STARTED", "n1")}}, true, ""},
+		{"a folder of a copy that is started elsewhere too, without consent", model.Evidence{Superuser: had, Volume: had, Folders: []model.ShardFolder{folder}, Elsewhere: []model.SeenShard{seen("STARTED", "n1")}}, false, "volume-has-shards"},
 		{"moving, by leave-zone", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("RELOCATING", "n3")}, Elsewhere: []model.SeenShard{seen("STARTED", "n1")}}, true, "superuser-sees-shards"},
 		{"nowhere else, by leave-zone", model.Evidence{Superuser: had, Volume: had, Shards: []model.SeenShard{seen("STARTED", "n3")}}, true, "superuser-sees-shards"},
 		{"a folder that no started copy elsewhere is known of, by leave-zone", model.Evidence{Superuser: none, Volume: had, Folders: []model.ShardFolder{folder}}, true, "volume-has-shards"},
