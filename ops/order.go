@@ -55,6 +55,7 @@ func start(t *pass.Pass) {
 	nodesFirst := func() bool { return scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false) }
 	for _, due := range []func() bool{
 		func() bool { return volume.TakesBack(t) },
+		func() bool { return t.Suspending && volume.StartDisks(t, true) },
 		func() bool { return lifecycle.StartSuspend(t) },
 		func() bool { return volume.StartExpand(t) },
 		func() bool { return scale.StartReplace(t, true) },

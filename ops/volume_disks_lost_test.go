@@ -23,7 +23,7 @@ func TestAPodThatCameBackWithoutADiskKeepsThePaceOfARestart(t *testing.T) {
 		{"all is well", model.Green, time.Second, model.StepStable},
 		{"shards are missing", model.Red, time.Second, model.StepNext},
 		{"copies are missing", model.Yellow, time.Second, model.StepStable},
-		{"copies are missing, and the same nodes have been there for a while", model.Yellow, time.Hour, model.StepNext},
+		{"copies are missing, and the same nodes have been there for a while", model.Yellow, time.Hour, model.StepStable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := fewerDisks(t)

@@ -1,9 +1,12 @@
 package ops_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
@@ -144,4 +147,64 @@ func TestVolumesThatAreBeingReplacedAreNotTooSmallMidway(t *testing.T) {
 	w.run(900)
 	assert.Len(t, w.renamed, 3)
 	assert.Contains(t, w.desired.Operations.Consent, definition.ConsentDeleteVolumes)
+}
+
+// Each claim template counts by itself: of two disks the first becomes smaller, and somebody has made a claim of the second
+// one larger.
+func TestOnlyTheClaimsOfWhatBecameSmallerAreReplaced(t *testing.T) {
+	w := newWorld(t, disked(wantedCluster(3), 2, sizeBefore))
+	w.mayDelete = model.Yes
+	w.run(40)
+	w.fill(model.Table{Name: "doc.one", Replicas: "1"}, 6, 2)
+	w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
+	w.desired.Revision = "rev-consent"
+	w.run(40)
+	uids := map[string]string{}
+	for i := range w.claims {
+		c := &w.claims[i]
+		if uids[c.Name] = c.UID; c.Name == "data1-"+hot+"-0" {
+			c.Requested, c.Capacity = 300*gib, 300*gib
+		}
+	}
+	w.desired = disked(w.desired, 2, sizeBefore)
+	w.desired.Volumes[0].Text, w.desired.Volumes[0].Size, w.desired.Revision = "50Gi", 50*gib, "rev-smaller"
+	for range 600 {
+		_, _ = w.turn()
+	}
+	assert.Nil(t, w.record.Replacing)
+	assert.Equal(t, model.StageVerified, w.record.Stage)
+	for _, c := range w.claims {
+		switch {
+		case c.Template == "data0":
+			assert.Equal(t, 50*gib, c.Capacity, c.Name)
+		case c.Ordinal == 0:
+			assert.Equal(t, 300*gib, c.Capacity, c.Name)
+			fallthrough
+		default:
+			assert.Equal(t, uids[c.Name], c.UID, "%s stays", c.Name)
+		}
+	}
+}
+
+// Releases before did not say which claim templates of a StatefulSet became smaller: then all did.
+func TestARecordOfAReleaseBeforeSaysThatAllClaimTemplatesBecameSmaller(t *testing.T) {
+	var before, now model.Operation
+	require.NoError(t, json.Unmarshal([]byte(`{"recreation": {"set": "`+hot+`", "smaller": true}}`), &before))
+	require.NoError(t, json.Unmarshal([]byte(`{"recreation": {"set": "`+hot+`", "shrinks": "data0,debug"}}`), &now))
+	for _, c := range []struct {
+		operation      model.Operation
+		smaller        string
+		first, another bool
+	}{
+		{before, hot, true, true},
+		{now, hot + "/data0," + hot + "/debug", true, false},
+	} {
+		smaller := strings.Join(c.operation.Recreation.Shrunk(), ",")
+		assert.Equal(t, c.smaller, smaller)
+		var r model.VolumeReplacement
+		require.NoError(t, json.Unmarshal([]byte(`{"smaller": "`+smaller+`"}`), &r))
+		assert.Equal(t, c.first, r.Shrinks(hot, "data0"))
+		assert.Equal(t, c.another, r.Shrinks(hot, "data1"))
+		assert.False(t, r.Shrinks(warm, "data0"))
+	}
 }

@@ -155,8 +155,12 @@ func (j *judge) risks(w *world, d *daemon, before, next *model.Record) {
 	if before.Operation != nil || next.Operation == nil || c.backups == nil || c.backups.SnapshotNewerThan == 0 {
 		return
 	}
-	switch next.Operation.Kind {
-	case model.OperationShrink, model.OperationUpgrade, model.OperationReplace:
+	switch op := next.Operation; op.Kind {
+	case model.OperationShrink, model.OperationUpgrade:
+	case model.OperationReplace:
+		if l := w.slotOf(op.Shrink.Replaces); l != nil && l.goesWith(func(k *claim) bool { return k.going && k.ours }) {
+			return // it goes on: an only copy has come back to the node, and saving that waits for nothing
+		}
 	default:
 		return
 	}

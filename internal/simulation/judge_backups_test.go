@@ -25,6 +25,11 @@ func TestTheJudgeOfSnapshotsNotices(t *testing.T) {
 		next.Operation = &model.Operation{Kind: model.OperationShrink}
 		w.judge.risks(w, w.daemons[0], &w.stored.record, &next)
 	}
+	replaces := func(w *world) {
+		next := w.stored.record
+		next.Operation = &model.Operation{Kind: model.OperationReplace, Shrink: &model.Shrink{Replaces: w.slots[w.used[0]].podName}}
+		w.judge.risks(w, w.daemons[0], &w.stored.record, &next)
+	}
 	running := snapshotTaken{name: name, state: model.SnapshotInProgress, nodes: ^uint64(0)}
 	for _, c := range []struct {
 		name, invariant string
@@ -70,6 +75,11 @@ func TestTheJudgeOfSnapshotsNotices(t *testing.T) {
 			w.judge.drops(w, w.daemons[0], w.known[0].name, "nightly-1")
 		}},
 		{"a shrink begins without any", "snapshot", risky},
+		{"a node is to come onto other volumes, without any", "snapshot", replaces},
+		{"so it is, and somebody has deleted its claim", "snapshot", func(w *world) {
+			w.slots[w.used[0]].claim.going = true
+			replaces(w)
+		}},
 		{"a shrink begins with an old one", "snapshot", func(w *world) {
 			taken(w, good(name, w.now-5*minute))
 			risky(w)
@@ -93,6 +103,9 @@ func TestTheJudgeOfSnapshotsNotices(t *testing.T) {
 			assert.Equal(t, c.invariant, v.Invariant, v.Message)
 		})
 	}
+	w := withBackups(t)
+	w.slots[w.used[0]].claim.going, w.slots[w.used[0]].claim.ours = true, true
+	assert.Nil(t, broken(func() { replaces(w) }), "the claims of its node are deleted: an only copy that is back there goes away at once")
 }
 
 // withBackups is a cluster at rest, whose repository is there.

@@ -199,7 +199,7 @@ func (j *judge) saysStays(w *world, r *model.Report) {
 	}
 	for i := range w.tables {
 		t := &w.tables[i]
-		if !strings.Contains(r.Message, t.name+" stays") {
+		if !strings.Contains(r.Message, t.name+" stays, and is not whole") {
 			continue
 		}
 		j.stays[t.name] = true

@@ -27,14 +27,17 @@ func (j *judge) mayReplace(w *world, d *daemon, s *set, want shape) {
 	if !j.consent || !w.commits[d.want].consent {
 		w.violate("D", "%s is to be recreated with claims of %v, and no definition that was applied before lets volumes be deleted", s.name, want)
 	}
-	if have := w.templates[s.template].shape; want.size >= have.size {
-		return
-	}
-	s.smaller = true
-	for o := range maxOrdinals {
-		l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
-		for disk := range maxDisks {
-			if k := l.claimOn(disk); k.exists && k.asked > want.size && j.lostRecord < d.began-5*second {
+	have := w.templates[s.template].shape
+	for disk := range maxDisks {
+		was, had := have.of(disk)
+		next, has := want.of(disk)
+		if !had || !has || next.size >= was.size {
+			continue // its larger claims are of somebody else, whatever becomes of the other disks
+		}
+		s.smaller |= 1 << disk
+		for o := range maxOrdinals {
+			l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]
+			if k := l.claimOn(disk); k.exists && k.asked > next.size && j.lostRecord < d.began-5*second {
 				k.shrinks = true
 			}
 		}
@@ -49,8 +52,8 @@ func (j *judge) deletesClaim(w *world, d *daemon, l *slot, disk int) {
 	name, k := l.claimNameOf(disk), l.claimOn(disk)
 	j.quietly(w, d, name)
 	c, kind := &w.commits[d.want], w.setKind(l.set)
-	want := c.volumes[kind]
-	_, there := want.of(disk)
+	want, there := c.volumes[kind].of(disk)
+	live, _ := w.templates[l.set.template].of(disk)
 	switch {
 	case !c.consent || !j.consent:
 		w.violate("D", "the daemon deletes %s, and no definition that was applied before lets volumes be deleted", name)
@@ -58,12 +61,12 @@ func (j *judge) deletesClaim(w *world, d *daemon, l *slot, disk int) {
 		w.violate("D", "the daemon deletes %s, the claim of a disk that is not desired any more: those stay", name)
 	case !c.wants(kind) || l.ordinal >= c.replicas[kind]:
 		w.violate("D", "the daemon deletes %s, whose pod leaves with its volume kept", name)
-	case !k.shape().other(want):
-		w.violate("D", "the daemon deletes %s, which is %v as desired", name, want)
-	case k.class == want.class && !l.set.smaller:
-		w.violate("D", "the daemon deletes %s, which is larger than desired, and its StatefulSet never became smaller: somebody has made it so", name)
-	case w.templates[l.set.template].other(want) && !w.away(w.setIndex(l.set.name)):
-		w.violate("D", "the daemon deletes %s, and its pod comes back on %v, not %v", name, w.templates[l.set.template].shape, want)
+	case !k.sort().other(want):
+		w.violate("D", "the daemon deletes %s, which is %v as desired", name, c.volumes[kind])
+	case k.class == want.class && l.set.smaller&(1<<disk) == 0:
+		w.violate("D", "the daemon deletes %s, which is larger than desired, and its claim template never became smaller: somebody has made it so", name)
+	case live.other(want) && !w.away(w.setIndex(l.set.name)):
+		w.violate("D", "the daemon deletes %s, and its pod comes back on %v, not %v", name, w.templates[l.set.template].shape, c.volumes[kind])
 	}
 	eligible := 0
 	for i := range w.sets {

@@ -90,7 +90,11 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 			deletes(w)
 		}},
 		{"the volume is larger than desired, and its group became smaller", "", func(w *world) {
-			w.slots[0].claim.class, w.slots[0].claim.asked, w.sets[0].smaller = 1, w.head().volumes[1].size+8, true
+			w.slots[0].claim.class, w.slots[0].claim.asked, w.sets[0].smaller = 1, w.head().volumes[1].size+8, 1
+			deletes(w)
+		}},
+		{"the volume is larger than desired, and another disk of the group became smaller", "D", func(w *world) {
+			w.slots[0].claim.class, w.slots[0].claim.asked, w.sets[0].smaller = 1, w.head().volumes[1].size+8, 1<<1
 			deletes(w)
 		}},
 		{"the pod leaves", "D", func(w *world) {
@@ -219,6 +223,6 @@ func TestAClaimThatADaemonDeletesGoesWithItsPod(t *testing.T) {
 	w.advance(w.now + minute)
 	assert.True(t, l.pod.joined)
 	assert.NotEqual(t, node, l.volume.node)
-	assert.Equal(t, shape{size: firstSize, class: 1}, l.claim.shape())
+	assert.Equal(t, sort{size: firstSize, class: 1}, l.claim.sort())
 	assert.False(t, l.claim.going)
 }

@@ -227,7 +227,7 @@ func (j *judge) expanded(w *world, d *daemon, r *model.Report) {
 				k := l.claimOn(disk)
 				want, there := want.of(disk)
 				if there && k.exists && l.pod.has(disk) && (k.capacity < want.size || r.Reason == "VolumesReplaced" && (k.class != want.class || k.shrinks && k.asked > want.size)) {
-					w.violate("F", "%s is reported, and %s has %d GiB, %v, of %v", r.Reason, l.claimNameOf(disk), k.capacity, k.shape(), want)
+					w.violate("F", "%s is reported, and %s has %d GiB, %v, of %v", r.Reason, l.claimNameOf(disk), k.capacity, k.sort(), want)
 				}
 			}
 		}

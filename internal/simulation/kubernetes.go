@@ -93,7 +93,7 @@ type set struct {
 	seenTerminating                bool
 	appliedAt                      millis // when its template was last written
 	byHand                         bool   // somebody has made it from a file, and no daemon has written it since
-	smaller                        bool   // it was recreated with smaller claim templates at some time
+	smaller                        uint8  // the disks of whose claim templates it was recreated with smaller ones at some time
 	narrow                         narrow
 	orphaning
 	// due is when the controller looks; the cache of the controller follows at

@@ -27,10 +27,20 @@ func (s shape) String() string {
 	return words
 }
 
-// other: a claim of this shape never becomes one of that.
-func (s shape) other(than shape) bool { return s.class != than.class || than.size < s.size }
+// other: claims of this shape never become those of that.
+func (s shape) other(than shape) bool {
+	for disk := range maxDisks {
+		have, has := s.of(disk)
+		if want, there := than.of(disk); has && there && have.other(want) {
+			return true
+		}
+	}
+	return false
+}
 
-func (c *claim) shape() shape { return shape{size: c.asked, class: c.class} }
+func (s sort) other(than sort) bool { return s.class != than.class || than.size < s.size }
+
+func (c *claim) sort() sort { return sort{size: c.asked, class: c.class} }
 
 // sized has the volumes of all groups of one size.
 func (c *commit) sized(size int) {

@@ -75,7 +75,7 @@ type growth struct {
 	going, agreed bool
 	goingAt       millis
 	// class is of classNames. ours: a daemon has deleted it. shrinks: its StatefulSet was recreated with
-	// smaller claim templates, and volumes that are too large are replaced.
+	// a smaller claim template, and volumes that are too large are replaced.
 	class         int
 	ours, shrinks bool
 }

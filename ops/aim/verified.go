@@ -93,7 +93,8 @@ func NoteFirst(t *pass.Pass, p *model.Pod) {
 func RebuildTrials(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if live == nil || live.Template == "" || JoinedOnLive(&t.View, s.Name) {
+		known := live != nil && live.Template != "" || ComesUntried(&t.View, s.Name)
+		if !known || JoinedOnLive(&t.View, s.Name) {
 			continue
 		}
 		away := t.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && !NodeJoined(&t.View, p) })
@@ -120,11 +121,20 @@ func evictedOnto(v *view.View, set string) bool {
 	return view.HasMaster(v) && live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set && p.Template != live.Template })
 }
 
+// ComesUntried reports whether a StatefulSet of which only pods are there is made again on the desired template:
+// the record was lost while it was gone, and nobody knows any other. What its pods run may be another one.
+func ComesUntried(v *view.View, set string) bool {
+	return v.Live(set) == nil && v.Record.Saved[set] == "" && Orphans(v, set) > 0 && v.DesiredSet(set) != nil
+}
+
 // TrialPods reports whether the set is on trial: pods are on its live template, or are being
 // made on it, and none has joined, now or before. A pod that is away comes back on what it ran.
 func TrialPods(v *view.View, set string) bool {
 	live, s := v.Live(set), view.Recorded(v.Record.Sets, set)
-	if live == nil || s == nil || JoinedOnLive(v, set) || view.JoinedBefore(v, set, live.Template) {
+	if live == nil {
+		return ComesUntried(v, set) || slices.Contains(v.Record.OnTrial, set) // that it is away from its pods verifies nothing
+	}
+	if s == nil || JoinedOnLive(v, set) || view.JoinedBefore(v, set, live.Template) {
 		return false
 	}
 	for ordinal := range Replicas(v, *s) {

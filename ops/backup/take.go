@@ -191,12 +191,13 @@ func begin(t *pass.Pass) {
 	t.Report(model.Report{Reason: "SnapshotStarted", Message: begins})
 }
 
-// recorded are the operations on the tables of a snapshot, before it is asked for: it has to have them.
+// recorded are the operations on the tables of a snapshot, before it is asked for: it has to have them. A primary that is
+// not started counts none, and nobody knows how many its table has.
 func recorded(db *model.Database, tables string) model.Operations {
 	var facts []model.TableFacts
 	of := model.Listed(tables)
 	for _, f := range db.Facts {
-		if len(of) == 0 || slices.Contains(of, f.Name) {
+		if f.Started == f.Primaries && (len(of) == 0 || slices.Contains(of, f.Name)) {
 			facts = append(facts, f)
 		}
 	}

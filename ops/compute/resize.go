@@ -86,7 +86,8 @@ func Resize(t *pass.Pass) {
 	}
 	t.Waits(gates.PodsResize(aim.AllRecorded(&t.View), waits))
 	if p := next(&t.View, lagging); p != nil {
-		t.Harmless(model.Action{Kind: model.ActionResizePod, Pod: p.Name, PodUID: p.UID, Resources: t.Live(p.Set).Resources.Missing(p.Resources)})
+		// All of it: what the pod was asked for last may not be seen yet.
+		t.Harmless(model.Action{Kind: model.ActionResizePod, Pod: p.Name, PodUID: p.UID, Resources: t.Live(p.Set).Resources})
 	}
 	tellStopped(t, stopped)
 }

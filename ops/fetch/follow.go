@@ -313,9 +313,10 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 }
 
 // givesUp ends an attempt that CrateDB has refused. The answer to an earlier one may have been lost, and the tables of
-// a drill be there. A person's may be somebody else's, and are not touched.
+// a drill be there, or the copy that was to take another table's place. A person's may be somebody else's, and are not
+// touched.
 func givesUp(f *model.Fetch) {
-	if f.Drill {
+	if f.Drill || f.Verb == model.FetchReplace {
 		f.Step = model.FetchDrop
 		return
 	}

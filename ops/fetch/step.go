@@ -61,7 +61,7 @@ func Step(t *pass.Pass) {
 	}
 	f := *b.Fetch
 	b.Fetch = &f
-	if f.Drill && urgent(t) && !f.There() {
+	if left := f.Step == model.FetchList || len(f.Rest) > 0; left && f.Drill && urgent(t) && !f.There() {
 		endDrill(t, &f, "it gave way to tables that a person asked for")
 		return
 	}

@@ -287,8 +287,22 @@ type Recreation struct {
 	Mounts string `json:"mounts,omitempty"`
 	// Lacked is true where it loses disks that pods lack, so that one of its pods comes back.
 	Lacked bool `json:"lacked,omitempty"`
-	// Smaller is true where its claims are to become smaller: their volumes are then replaced.
-	Smaller bool `json:"smaller,omitempty"`
+	// Shrinks are its claim templates, separated by commas, that become smaller: the volumes of their larger claims are
+	// then replaced. "" for none. Smaller says so of all of them, in a record of a release before.
+	Shrinks string `json:"shrinks,omitempty"`
+	Smaller bool   `json:"smaller,omitempty"`
+}
+
+// Shrunk are the claim templates that become smaller, as VolumeReplacement.Smaller has them.
+func (r *Recreation) Shrunk() []string {
+	if r.Smaller {
+		return []string{r.Set}
+	}
+	var out []string
+	for _, template := range Listed(r.Shrinks) {
+		out = append(out, r.Set+"/"+template)
+	}
+	return out
 }
 
 // VolumeReplacement is under way from when another storage class, or a smaller size, is desired
@@ -296,8 +310,9 @@ type Recreation struct {
 type VolumeReplacement struct {
 	// Desired are the storage classes and sizes of all claim templates, in words that compare.
 	Desired string `json:"desired"`
-	// Smaller are the StatefulSets that were made again with smaller claim templates meanwhile,
-	// separated by commas: their larger claims are replaced. "" for none.
+	// Smaller are the claim templates, "set/template" separated by commas, with which StatefulSets were made again
+	// smaller meanwhile: their larger claims are replaced. "" for none. In a record of a release before a StatefulSet
+	// alone stands for all its claim templates.
 	Smaller string `json:"smaller,omitempty"`
 }
 
@@ -314,7 +329,7 @@ type DiskRemoval struct {
 // Has reports whether the node of a pod was found empty before it came back with fewer disks.
 func (r *DiskRemoval) Has(pod string) bool { return r != nil && InList(r.Done, pod) }
 
-// Shrinks reports whether larger claims of a StatefulSet are replaced by smaller ones.
-func (r *VolumeReplacement) Shrinks(set string) bool {
-	return r != nil && InList(r.Smaller, set)
+// Shrinks reports whether larger claims of a claim template are replaced by smaller ones.
+func (r *VolumeReplacement) Shrinks(set, template string) bool {
+	return r != nil && (InList(r.Smaller, set+"/"+template) || InList(r.Smaller, set))
 }

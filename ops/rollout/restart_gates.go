@@ -70,9 +70,15 @@ func move(t *pass.Pass, going *model.Pod, allocation string) check.Move {
 	heldBack := view.HeldBackByVersion(&t.View)
 	return check.Move{
 		Nodes: t.NodesBeside(going, present(&t.View)), Going: going, Allocation: allocation,
-		Bereft:        going != nil && view.Bereft(&t.View, going),
+		Bereft:        going != nil && view.Bereft(&t.View, going) && shardsMissing(&t.View),
 		SettledYellow: t.Desired.Operations.SettledYellow == "proceed" || emptied(&t.View, going), Explained: heldBack != nil, HeldBack: heldBack,
 	}
+}
+
+// shardsMissing reports whether a table has shards that no node has. Copies alone CrateDB makes again elsewhere, and a pod
+// that lacks a disk may have the only one that is left.
+func shardsMissing(v *view.View) bool {
+	return red(&v.Observed.Database.Health) || red(&v.Observed.Database.ClusterHealth)
 }
 
 // emptied reports whether a pod is that of a drained node, without a shard, whose volume goes with it.

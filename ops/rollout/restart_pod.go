@@ -249,14 +249,13 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 		op.Step, op.Restart.Since, op.Restart.Unseen = model.StepDown, t.Now, false
 		return
 	}
-	bereft := view.AnyBereft(&t.View)
-	if bereft && t.Observed.Database.Health.Colour == model.Red {
+	if bereft := view.AnyBereft(&t.View); bereft && shardsMissing(&t.View) {
 		op.Step = model.StepNext // its restart brings back what is waited for
 		return
 	}
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
 	remedy := view.AnyHealedByRestart(&t.View, "") || aim.Curable(&t.View)
-	if (remedy || bereft || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
+	if (remedy || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
 		op.Step = model.StepNext // that one will not become ready by waiting, or another operation comes first
 		return
 	}

@@ -74,7 +74,7 @@ func StartFewer(t *pass.Pass) bool {
 
 // disksWait waits for what grows, and for what has to be so before a pod restarts.
 func disksWait(t *pass.Pass, set string) bool {
-	if t.Record.Growth != nil {
+	if t.Record.Growth != nil || Due(&t.View) {
 		t.Wait(gates.SetRecreated(set, "it gets a further disk, once what grows has grown"))
 		return true
 	}
@@ -102,9 +102,11 @@ func DiskRestarts(t *pass.Pass) {
 	}
 }
 
-// disksDue reports whether a StatefulSet is to have further disks.
+// disksDue reports whether a StatefulSet is to have further disks. When all pods are to stop that is only where
+// one has such a disk already: it would come back without what is on that.
 func disksDue(v *view.View, set string) bool {
-	return !v.Rejected && !v.Suspending && len(view.FurtherDisks(v, set)) > 0
+	may := !v.Rejected && (!v.Suspending || view.AnyExtraDisk(v, set))
+	return may && len(view.FurtherDisks(v, set)) > 0
 }
 
 // returns reports whether claim templates come back of disks that a pod has: made again now, it would come without

@@ -47,15 +47,32 @@ func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 		t.Wait(gates.SetRecreated(live.Name, "the allocation lock is given back first"))
 		return false
 	}
+	sizes := sizesFor(&t.View, live.Name)
 	t.Record.Operation = &model.Operation{
 		Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision,
 		Recreation: &model.Recreation{
-			Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Smaller: aim.Smaller(&t.View, live.Name) && !returns(&t.View, live.Name),
-			Sizes: sizesFor(&t.View, live.Name), Classes: classesFor(&t.View, live.Name), Attributes: attributesFor(&t.View, live.Name),
-			Lacked: view.HeldBack(&t.View, live.Name) != "", Mounts: view.DisksInUse(&t.View, live.Name, sizesFor(&t.View, live.Name)),
+			Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Shrinks: shrinking(&t.View, live.Name, sizes),
+			Sizes: sizes, Classes: classesFor(&t.View, live.Name), Attributes: attributesFor(&t.View, live.Name),
+			Lacked: view.HeldBack(&t.View, live.Name) != "", Mounts: view.DisksInUse(&t.View, live.Name, sizes),
 		},
 	}
 	return true
+}
+
+// shrinking are the live claim templates that sizes make smaller, separated by commas. The volumes of larger claims are then
+// replaced; those of any other claim template stay, for somebody may have made them larger.
+func shrinking(v *view.View, set string, sizes model.SizeList) string {
+	var out []string
+	for _, live := range v.Observed.Volumes {
+		w := aim.DesiredVolume(v, set, live.Name)
+		if live.Set != set || w == nil || w.Size == 0 || w.Size >= live.Size {
+			continue
+		}
+		if text, _ := sizes.Size(live.Name); text == w.Text {
+			out = append(out, live.Name)
+		}
+	}
+	return strings.Join(out, ",")
 }
 
 // grown reports whether every claim of a set has the size and the class that are desired.
@@ -133,11 +150,7 @@ func Expand(t *pass.Pass) {
 		guard(t, r, live)
 	case model.StepRecreate:
 		if live != nil && live.UID != r.UID {
-			if replacing := t.Record.Replacing; r.Smaller && replacing != nil && !replacing.Shrinks(r.Set) {
-				next := *replacing
-				next.Smaller = strings.Join(append(model.Listed(next.Smaller), r.Set), ",")
-				t.Record.Replacing = &next
-			}
+			noteShrunk(t, r)
 			step(t, model.StepAdopt)
 			adopt(t, r, live)
 			return
@@ -146,6 +159,22 @@ func Expand(t *pass.Pass) {
 	case model.StepAdopt:
 		adopt(t, r, live)
 	}
+}
+
+// noteShrunk notes which claim templates have become smaller.
+func noteShrunk(t *pass.Pass, r *model.Recreation) {
+	if t.Record.Replacing == nil {
+		return
+	}
+	next := *t.Record.Replacing
+	all := model.Listed(next.Smaller)
+	for _, of := range r.Shrunk() {
+		if !slices.Contains(all, of) {
+			all = append(all, of)
+		}
+	}
+	next.Smaller = strings.Join(all, ",")
+	t.Record.Replacing = &next
 }
 
 // guard waits until the disruption budget allows no eviction, and then says what is about to be
@@ -314,7 +343,7 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 		e.Sizes, e.Classes, e.Attributes = op.Recreation.Sizes, op.Recreation.Classes, op.Recreation.Attributes
 		e.Mounts, e.Lacked = op.Recreation.Mounts, op.Recreation.Lacked
 		e.Template, e.KeepGateway = model.TemplateKept, false
-	case live == nil && v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) > 0 && v.DesiredSet(e.Name) != nil:
+	case aim.ComesUntried(v, e.Name):
 		// The record was lost while it was gone: nobody knows any other template, and pods without
 		// a StatefulSet need one, whatever of the definition is refused.
 		e.Template, e.KeepGateway = model.TemplateWanted, false
