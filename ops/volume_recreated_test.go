@@ -343,9 +343,9 @@ func TestAClusterThatHasLostItsOnlyStatefulSetAndItsRecordIsNotMadeAnew(t *testi
 		under model.OperationKind
 	}{
 		{"nothing else is desired", func(*situation) {}, ""},
-		{"a group more is desired: it comes by a grow, whose template is on trial", func(s *situation) {
+		{"a group more is desired: it comes by a grow, once this one is back", func(s *situation) {
 			s.d.Sets = append(s.d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 2})
-		}, model.OperationGrow},
+		}, ""},
 		{"it is to be suspended", func(s *situation) {
 			s.d.Sets[0].Replicas, s.d.Operations.Consent = 0, []definition.Consent{definition.ConsentSuspend}
 		}, model.OperationSuspend},

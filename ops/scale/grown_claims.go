@@ -57,7 +57,11 @@ func newOnTrial(t *pass.Pass) bool {
 				continue
 			}
 			c := t.Nodes([]model.RecordedSet{s})
-			t.Wait(gates.OtherPodDown(c.NotJoined, c.NotJoinedWhy))
+			if t.Live(s.Name) == nil {
+				t.Wait(gates.SetRecreated(s.Name, "it is gone, and is made again"))
+			} else {
+				t.Wait(gates.OtherPodDown(c.NotJoined, c.NotJoinedWhy))
+			}
 			return true
 		}
 	}

@@ -64,7 +64,7 @@ func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 func shrinking(v *view.View, set string, sizes model.SizeList) string {
 	var out []string
 	for _, live := range v.Observed.Volumes {
-		w := aim.DesiredVolume(v, set, live.Name)
+		w := view.DesiredVolume(v, set, live.Name)
 		if live.Set != set || w == nil || w.Size == 0 || w.Size >= live.Size {
 			continue
 		}
