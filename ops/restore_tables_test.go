@@ -296,6 +296,20 @@ func TestNothingIsDroppedOfARestoreWhoseAnswerWasLost(t *testing.T) {
 	})
 }
 
+// The answer was lost, and then CrateDB refuses the same: what is there may be what the lost statement has made.
+func TestTheTableOfALostAnswerIsNamedThoughItIsRefusedThen(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.unfetchable = map[string]int{"doc.t3": 1}
+	w.losesAnswer()
+	w.refused = map[string]string{"doc.t3": "could not read repository data"}
+	d := w.calmed()
+	assert.Empty(t, w.dropped)
+	for _, said := range []string{messageOf(w, "TablesNotRestored"), messages(d.Waits)} {
+		assert.Contains(t, said, "could not read repository data")
+		assert.Contains(t, said, "old.t3 stays, and is not whole")
+	}
+}
+
 // What comes after it was asked for and answered: of that is dropped what does not come.
 func TestOnlyTheTablesOfTheLostAnswerStay(t *testing.T) {
 	tables := []string{"doc.t10"}

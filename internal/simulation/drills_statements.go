@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -46,8 +47,23 @@ func (w *world) execDrill(d *daemon, statement string) (done bool, err error) {
 	return w.execSwap(d, statement, quoted)
 }
 
-// restoreTables is RESTORE SNAPSHOT of tables, with another schema or without.
+// restoreTables is RESTORE SNAPSHOT of tables, with another schema or without. Once it is refused a daemon takes what is
+// there of them for somebody's: the answer to an earlier one may have been lost, and nobody knows.
 func (w *world) restoreTables(quoted []string, held bool) error {
+	schema := ""
+	if _, rest, renames := strings.Cut(strings.Join(quoted, `"`), "schema_rename_replacement = '"); renames {
+		schema, _, _ = strings.Cut(rest, "'")
+	}
+	err := w.fetchTables(quoted, schema, held)
+	for i := 5; i+2 < len(quoted) && errors.Is(err, execute.ErrRejected); i += 4 {
+		if there := w.tableNamed(fetchedName(quoted[i]+"."+quoted[i+2], schema)); there != nil {
+			there.presumed = true
+		}
+	}
+	return err
+}
+
+func (w *world) fetchTables(quoted []string, schema string, held bool) error {
 	repository, snapshot := quoted[1], quoted[3]
 	r := w.repositoryNamed(repository)
 	switch {
@@ -67,10 +83,6 @@ func (w *world) restoreTables(quoted []string, held bool) error {
 	if s.state != model.SnapshotSuccess && s.state != model.SnapshotPartial {
 		return rejected("[%s:%s] unsupported snapshot state [%s]", repository, snapshot, s.state)
 	}
-	schema := ""
-	if _, rest, renames := strings.Cut(strings.Join(quoted, `"`), "schema_rename_replacement = '"); renames {
-		schema, _, _ = strings.Cut(rest, "'")
-	}
 	var made []table
 	var shards [][]int64
 	for n := 5; n+2 < len(quoted); n += 4 {
@@ -80,13 +92,7 @@ func (w *world) restoreTables(quoted []string, held bool) error {
 			return rejected("Relation '%s' unknown in snapshot", of)
 		}
 		t := w.fetchedTable(&s.of[k], snapshot, schema, held)
-		if there := w.tableNamed(t.name); there != nil {
-			// One is named, and a daemon takes all for somebody's.
-			for i := 5; i+2 < len(quoted); i += 4 {
-				if all := w.tableNamed(fetchedName(quoted[i]+"."+quoted[i+2], schema)); all != nil {
-					all.presumed = true
-				}
-			}
+		if w.tableNamed(t.name) != nil {
 			return rejected("Relation '%s' already exists.", t.name)
 		}
 		if slices.ContainsFunc(made, func(o table) bool { return o.name == t.name }) {

@@ -313,12 +313,9 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 }
 
 // givesUp ends an attempt that CrateDB has refused. The answer to an earlier one may have been lost, and the tables of
-// a drill be there, or the copy that was to take another table's place. A person's may be somebody else's, and are not
-// touched.
+// a drill be there, or the copy that was to take another table's place. A person's may be somebody else's: what is there
+// of them stays, and is named.
 func givesUp(f *model.Fetch) {
-	if f.Drill || f.Verb == model.FetchReplace {
-		f.Step = model.FetchDrop
-		return
-	}
-	f.Step, f.Batch = model.FetchNext, nil
+	f.Step = model.FetchDrop
+	f.Presumed = f.Presumed || !f.Drill && f.Verb == ""
 }
