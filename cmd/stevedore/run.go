@@ -46,8 +46,8 @@ until it is told to stop. Several may run: the one that holds the Lease acts.
 
 Webhooks are configured by WEBHOOK_URL, WEBHOOK_USERNAME, WEBHOOK_PASSWORD and
 WEBHOOK_SECRET, or files with them (WEBHOOK_URL_FILE, …), with or without the
-prefix CRATEDB_OPERATOR_. SLACK_WEBHOOK_URL, or SLACK_WEBHOOK_URL_FILE, names a
-channel of Slack that gets the reports too.`,
+prefix CRATEDB_OPERATOR_. Channels that get the reports too are configured in the
+same way: ` + reports.Help() + `.`,
 		Example: `  stevedore run --git https://git.example.com/team/clusters --git-credentials-secret stevedore-git
   stevedore run --dir ./clusters --once`,
 		Args: takesNone,

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"strings"
+
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -9,6 +11,8 @@ import (
 type format struct {
 	// name of the target in metrics, in logs and in a cluster's reports.
 	name string
+	// title is what people call it, and says what its section of docs/reports.md says of it alone.
+	title, says string
 	// variables are what the names of its environment variables begin with, one of them.
 	variables []string
 	// credentials: it takes a user's name with a password, and a key for a signature.
@@ -24,10 +28,23 @@ type format struct {
 
 // webhook has crate-operator's body, and is read from its variables too.
 var webhook = &format{
-	name: "webhook", variables: []string{"WEBHOOK", "CRATEDB_OPERATOR_WEBHOOK"}, credentials: true,
+	name: "webhook", title: "the webhook", variables: []string{"WEBHOOK", "CRATEDB_OPERATOR_WEBHOOK"}, credentials: true,
 	report: webhookReport, missing: delayBody, health: healthBody,
 }
 
 // formats are all kinds of targets. One that is new needs a line here: then it is read from
-// the environment, and has a queue, metrics and a line of `stevedore check` of its own.
-var formats = []*format{webhook, slack}
+// the environment, has a queue, metrics and a line of `stevedore check` of its own, and is in the help of
+// `stevedore run`, in deploy/daemon/deployment.yaml and in docs/reports.md (docs_test.go).
+var formats = []*format{webhook, slack, teams}
+
+// chats are the channels of people.
+func chats() []*format { return formats[1:] }
+
+// Help says by which variables the channels of people are configured.
+func Help() string {
+	var all []string
+	for _, f := range chats() {
+		all = append(all, f.variables[0]+"_URL for "+f.title)
+	}
+	return strings.Join(all, ", ")
+}
