@@ -13,7 +13,7 @@ import (
 func TestWhatARuleAsksForHoldsAPodBack(t *testing.T) {
 	require.NotEmpty(t, gates.Questions)
 	for i, rule := range gates.Questions {
-		there := gates.Answer{Known: true, Found: []string{rule.Asks.Example()}}
+		there := rule.Asks.Answer(rule.Asks.Some())
 		for _, c := range []struct {
 			name   string
 			answer gates.Answer

@@ -91,6 +91,14 @@ func (h *Hub) Do(f func(*model.Model)) {
 	h.afterChange()
 }
 
+// Begin has a node work on something for a client.
+func (h *Hub) Begin(n *model.Node, w sql.Work) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.model.Advance(h.opts.Now())
+	h.engine.Begin(n, w)
+}
+
 // Serve answers nodes until ctx ends; then it closes l and waits for its goroutines.
 func (h *Hub) Serve(ctx context.Context, l net.Listener) error {
 	var wg sync.WaitGroup
@@ -332,6 +340,7 @@ func (h *Hub) execute(ctx context.Context, a *attached, s *sql.Session, f frame)
 		return wait
 	}
 	for {
+		s.Message = f.Message
 		res, err := s.Execute(f.Stmt, args)
 		if err != nil {
 			if err.Wait > 0 && h.opts.Now().Sub(begin) < held(err.Wait) {

@@ -230,12 +230,16 @@ func (s *pgSession) fail(e *model.Error) {
 }
 
 func (s *pgSession) simpleQuery(text string) error {
-	for _, stmt := range sql.Split(text) {
-		if strings.TrimSpace(stmt) == "" && len(sql.Split(text)) == 1 && s.n.spec.Version.AtLeast(6, 3) {
+	statements, message := sql.Split(text), ""
+	if len(statements) > 1 {
+		message = text
+	}
+	for _, stmt := range statements {
+		if strings.TrimSpace(stmt) == "" && len(statements) == 1 && s.n.spec.Version.AtLeast(6, 3) {
 			s.be.Send(&pgproto3.EmptyQueryResponse{})
 			break
 		}
-		r, err := s.ask(frame{Op: opExec, Stmt: stmt})
+		r, err := s.ask(frame{Op: opExec, Stmt: stmt, Message: message})
 		if err != nil {
 			return err
 		}

@@ -23,9 +23,11 @@ type frame struct {
 	Disks  []model.Disk    `json:"disks,omitempty"`
 	Client *model.Client   `json:"client,omitempty"`
 	Stmt   string          `json:"stmt,omitempty"`
-	Args   []any           `json:"args,omitempty"`
-	OIDs   []uint32        `json:"oids,omitempty"`
-	Schema bool            `json:"schema,omitempty"`
+	// Message is what the client has sent, where that is more than one statement.
+	Message string   `json:"message,omitempty"`
+	Args    []any    `json:"args,omitempty"`
+	OIDs    []uint32 `json:"oids,omitempty"`
+	Schema  bool     `json:"schema,omitempty"`
 }
 
 // The operations. start opens a node's connection, on which seeds, disks, stop follow; session

@@ -29,7 +29,7 @@ const healthInterval = time.Minute
 
 // client reaches this cluster's database.
 func (w *worker) client() cratedb.Client {
-	client := cratedb.Client{Dialer: w.dialer(), Listings: &w.listings, Sent: w.metrics.StatementSent(w.key)}
+	client := cratedb.Client{Dialer: w.dialer(), Listings: &w.listings, Secrets: w.hidden, Sent: w.metrics.StatementSent(w.key)}
 	if w.renderedFrom.Definition == nil {
 		return client
 	}
@@ -68,7 +68,7 @@ func (w *worker) tools() execute.Tools {
 		deleted: func(uid string) { w.deleted = append(w.deleted, uid) },
 	}
 	exec := podExec{cfg: w.plain, client: w.kube, namespace: w.key.Namespace}
-	crash := cratedb.Crash{Executor: exec}
+	crash := cratedb.Crash{Executor: exec, Secrets: w.hidden}
 	if w.renderedFrom.Definition != nil {
 		crash.HTTPPort = w.renderedFrom.Definition.Spec.Ports.HTTP
 		crash.TLS = w.renderedFrom.Definition.Spec.Cluster.SSL != nil

@@ -1,10 +1,9 @@
 package daemon
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/internal/redact"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -18,35 +17,32 @@ func redactionOf(live liveView, desired model.Desired) redaction {
 	for _, name := range secretNames(desired) {
 		if secret, ok := live.Secret(desired.Namespace, name); ok {
 			for _, value := range secret.Data {
-				// Shorter ones would take the words apart.
-				if text := strings.TrimSpace(string(value)); len(text) >= 3 {
-					values = append(values, text)
-				}
+				values = append(values, strings.TrimSpace(string(value)))
 			}
 		}
 	}
-	// A longer one first: a shorter one may be a part of it.
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	return values
 }
 
-var (
-	// assigned is a value that somebody calls a secret.
-	assigned = regexp.MustCompile(`(?i)((?:password|passwd|passphrase|secret|token|credentials?|api[-_]?key)["']?\s*[=:]\s*["']?)[^\s"',;)]+`)
-	// inAddress is the password of an address.
-	inAddress = regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`)
-)
+// repositorySecrets are what an object store is sent: CrateDB passes on what it answers.
+func repositorySecrets(live liveView, desired model.Desired) (values []string) {
+	if desired.Backups == nil {
+		return nil
+	}
+	for _, s := range desired.Backups.Repository.Secrets {
+		if secret, ok := live.Secret(desired.Namespace, s.Ref.Name); ok {
+			values = append(values, strings.TrimSpace(string(secret.Data[s.Ref.Key])))
+		}
+	}
+	return values
+}
 
 // textMost bounds a text of others, in bytes.
 const textMost = 600
 
 // line is a text without secrets, in one line and of a bounded length.
 func (r redaction) line(text string) string {
-	for _, value := range r {
-		text = strings.ReplaceAll(text, value, "***")
-	}
-	text = assigned.ReplaceAllString(text, "${1}***")
-	text = inAddress.ReplaceAllString(text, "${1}***@")
+	text = redact.Text(redact.Values(text, r...))
 	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f }), " ")
 	if len(text) > textMost {
 		text = strings.ToValidUTF8(text[:textMost], "") + "…"

@@ -142,6 +142,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 		defer w.removing.Unlock()
 		observed.Vanished = w.vanished(ctx, want.owner)
 	}
+	w.hidden = repositorySecrets(w.live, desired)
 	w.observeDatabase(ctx, desired, rec, &observed)
 	observed.At = w.reading.At
 	observed.Applied, observed.ApplyErrors, observed.Failures = w.applied, w.applyErrors, w.failures

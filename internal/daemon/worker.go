@@ -44,6 +44,8 @@ type worker struct {
 	unrendered []string
 	// listings of snapshots that are under way.
 	listings cratedb.Listings
+	// hidden are secrets that no text of the database has which is told.
+	hidden []string
 
 	applied     model.Applied
 	applyErrors []string

@@ -167,20 +167,15 @@ func (s *situation) founded(cluster string, daemon *testbed.Daemon, receiver *te
 	s.noSecretTold(cluster, daemon, receiver)
 }
 
-// noSecretTold looks for each secret of the situation in all that is told.
-func (s *situation) noSecretTold(cluster string, daemon *testbed.Daemon, receiver *testbed.Receiver) {
+// noSecretTold looks for each secret of the situation in all that is told, and in what else a person saw.
+func (s *situation) noSecretTold(cluster string, daemon *testbed.Daemon, receiver *testbed.Receiver, seen ...string) {
 	s.Helper()
-	told := map[string]string{"the log": daemon.Log(), "sys.jobs_log": s.statements(cluster), "status": s.statusText()}
+	told := map[string]string{"the log": daemon.Log(), "sys.jobs_log": s.statements(cluster), "status": s.statusText(), "what was seen": strings.Join(seen, "\n"), "ConfigMaps": s.told()}
 	events, err := bed.Admin.CoreV1().Events(s.ns).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
 	text, err := json.Marshal(events)
 	require.NoError(s, err)
 	told["events"] = string(text)
-	configs, err := bed.Admin.CoreV1().ConfigMaps(s.ns).List(s.ctx, metav1.ListOptions{})
-	require.NoError(s, err)
-	text, err = json.Marshal(configs)
-	require.NoError(s, err)
-	told["ConfigMaps"] = string(text)
 	for _, delivery := range receiver.Taken() {
 		told["webhooks"] += string(delivery.Body)
 	}
@@ -190,6 +185,7 @@ func (s *situation) noSecretTold(cluster string, daemon *testbed.Daemon, receive
 		for what, secret := range map[string]string{
 			"the password of system": system, "the password of app": appPassword,
 			"the token for Git": gitToken, "the key of the webhook": webhookKey,
+			"the access key of a COPY": bucketKeys[0], "the secret key of a COPY": bucketKeys[1],
 		} {
 			assert.NotContains(s, text, secret, "%s stands in %s", what, where)
 		}

@@ -38,6 +38,8 @@ type Client struct {
 	// Listings keeps what is under way between readings; nil: each reading has its own,
 	// and a slow listing of snapshots is begun again by none.
 	Listings *Listings
+	// Secrets are values that no text has which is told of CrateDB's: an object store may have been sent them.
+	Secrets []string
 	// Sent is called before each statement; nil: nobody counts.
 	Sent func()
 }
@@ -87,4 +89,6 @@ type Crash struct {
 	TLS bool
 	// Timeout of one statement; 0: 40 s.
 	Timeout time.Duration
+	// Secrets: see Client.
+	Secrets []string
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"stevedore.dev/stevedore/internal/redact"
 	"stevedore.dev/stevedore/ops/execute"
 )
 
@@ -32,11 +33,11 @@ func (c Crash) Run(ctx context.Context, pod, statement string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	secrets := literals(statement)
+	secrets := append(literals(statement), c.Secrets...)
 	input := &given{text: strings.NewReader(statement + ";\n")}
 	stdout, stderr, exit, err := c.Executor.Exec(ctx, pod, crateContainer, c.command(), input)
 	if err != nil {
-		f := &failure{text: redact(err.Error(), secrets...), err: err}
+		f := &failure{text: redact.Text(redact.Values(err.Error(), secrets...)), err: err}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) && input.since() >= silence {
 			f.kind = execute.ErrCrashFailed
 		}
@@ -50,7 +51,7 @@ func (c Crash) Run(ctx context.Context, pod, statement string) (string, error) {
 		words = strings.TrimSpace(stdout)
 	}
 	// Redacted before it is cut: half a secret is not found any more.
-	words = redact(words, secrets...)
+	words = redact.Text(redact.Values(words, secrets...))
 	if len(words) > maxWords {
 		words = words[:maxWords] + "…"
 	}

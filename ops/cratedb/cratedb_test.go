@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/internal/loopback"
+	"stevedore.dev/stevedore/internal/redact"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -241,7 +242,7 @@ func TestNoSecretIsInAnError(t *testing.T) {
 	assert.Equal(t, []string{"it's secret"}, literals(statement))
 	assert.Equal(t, []string{"a", "", "b'c"}, literals(`x 'a' y '' 'b''c`))
 	for _, text := range []string{"mismatched input 'it''s secret'", "bad it's secret"} {
-		assert.NotContains(t, redact(text, literals(statement)...), "secret")
+		assert.NotContains(t, redact.Values(text, literals(statement)...), "secret")
 	}
 	err := classified(errors.New("boom it's secret"), "it's secret")
 	assert.Equal(t, "boom ***", err.Error())

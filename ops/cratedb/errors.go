@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"stevedore.dev/stevedore/internal/redact"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/gates"
 )
@@ -20,7 +21,7 @@ const (
 )
 
 // failure is an error of CrateDB with what is known of its meaning. Its text
-// holds no secret.
+// holds no secret (said).
 type failure struct {
 	text string
 	kind error // one of execute's errors; nil when it has no meaning of its own
@@ -45,7 +46,7 @@ func (f *failure) Unwrap() []error {
 func classified(err error, secrets ...string) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		f := &failure{text: onOneLine(redact(cmp.Or(pg.Message, wordless), secrets...)), kind: kindOf(pg.Code, pg.Message)}
+		f := &failure{text: said(cmp.Or(pg.Message, wordless), secrets...), kind: kindOf(pg.Code, pg.Message)}
 		if !timedOut(pg.Message) {
 			f.err = execute.ErrRejected
 		}
@@ -53,9 +54,15 @@ func classified(err error, secrets ...string) error {
 	}
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &certificate) {
-		return &failure{text: redact(gates.Untrusted+": "+certificate.Err.Error()+": no password was sent", secrets...), err: err}
+		return &failure{text: redact.Values(gates.Untrusted+": "+certificate.Err.Error()+": no password was sent", secrets...), err: err}
 	}
-	return &failure{text: redact(err.Error(), secrets...), err: err}
+	return &failure{text: redact.Text(redact.Values(err.Error(), secrets...)), err: err}
+}
+
+// said are words of CrateDB as they may be told: it quotes what it cannot parse, and passes on what an object store has
+// answered, and where.
+func said(words string, secrets ...string) string {
+	return onOneLine(redact.Text(redact.Values(words, secrets...)))
 }
 
 // onOneLine is what CrateDB says without line breaks. What it passes on of an object store has many, and
@@ -99,20 +106,6 @@ func kindOf(code, message string) error {
 		return execute.ErrLoginRefused
 	}
 	return nil
-}
-
-// redact takes secrets out of a text. CrateDB quotes what it cannot parse.
-func redact(text string, secrets ...string) string {
-	for _, s := range secrets {
-		// One or two characters would take the words apart, and CrateDB's own
-		// quoting doubles the quotes.
-		if len(s) < 3 {
-			continue
-		}
-		text = strings.ReplaceAll(text, s, "***")
-		text = strings.ReplaceAll(text, strings.ReplaceAll(s, "'", "''"), "***")
-	}
-	return text
 }
 
 // literals are the quoted texts of a statement, without their quotes.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -58,9 +59,9 @@ func (c Client) connect(ctx context.Context, pod, user, password string, deadlin
 	defer cancel()
 	conn, err := pgx.ConnectConfig(dialling, config)
 	if err != nil {
-		return nil, fmt.Errorf("logging in to pod %s as %s: %w", pod, user, classified(err, password))
+		return nil, fmt.Errorf("logging in to pod %s as %s: %w", pod, user, classified(err, append(slices.Clone(c.Secrets), password)...))
 	}
-	return &session{conn: conn, pod: pod, timeout: c.writeTimeout(), password: password, sent: c.Sent}, nil
+	return &session{conn: conn, pod: pod, timeout: c.writeTimeout(), hidden: append(slices.Clone(c.Secrets), password), sent: c.Sent}, nil
 }
 
 // errUnsafe keeps passwords off ways that others can listen on.
@@ -106,11 +107,12 @@ func (c Client) tls() *tls.Config {
 
 // session is one login.
 type session struct {
-	conn     *pgx.Conn
-	pod      string
-	timeout  time.Duration
-	password string
-	sent     func()
+	conn    *pgx.Conn
+	pod     string
+	timeout time.Duration
+	// hidden are the secrets that no error has.
+	hidden []string
+	sent   func()
 }
 
 func (s *session) counts() {
@@ -188,7 +190,7 @@ func text(value any) string {
 }
 
 func (s *session) secrets(arguments []any) []string {
-	out := []string{s.password}
+	out := slices.Clone(s.hidden)
 	for _, a := range arguments {
 		if text, ok := a.(string); ok {
 			out = append(out, text)

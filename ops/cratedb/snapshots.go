@@ -176,16 +176,20 @@ func (c Client) list(ctx context.Context, pod, password string) ([]model.ListedS
 	}
 	var out []model.ListedSnapshot
 	for _, r := range rows {
-		tables := arrayOf(r[4])
-		listed := model.ListedSnapshot{Repository: r[0], Name: r[1], State: r[2], Tables: len(tables), Names: tables}
-		if ms := number(r[3]); ms > 0 {
-			listed.Finished = time.UnixMilli(ms).UTC()
-		}
-		failures := arrayOf(r[5])
-		listed.Failures = onOneLine(strings.Join(failures[:min(len(failures), maxFailures)], "; "))
-		out = append(out, listed)
+		out = append(out, listedSnapshot(r, s.hidden...))
 	}
 	return out, nil
+}
+
+// listedSnapshot is a row of sys.snapshots. Its failures are what an object store has said.
+func listedSnapshot(r []string, secrets ...string) model.ListedSnapshot {
+	tables, failures := arrayOf(r[4]), arrayOf(r[5])
+	listed := model.ListedSnapshot{Repository: r[0], Name: r[1], State: r[2], Tables: len(tables), Names: tables}
+	if ms := number(r[3]); ms > 0 {
+		listed.Finished = time.UnixMilli(ms).UTC()
+	}
+	listed.Failures = said(strings.Join(failures[:min(len(failures), maxFailures)], "; "), secrets...)
+	return listed
 }
 
 // maxFailures of a snapshot are told.

@@ -35,7 +35,7 @@ func (p *asked) readStuck(ctx context.Context, db *model.Database) {
 	}
 	if db.Allocation == "all" && slices.ContainsFunc(db.Shards, func(s model.Shard) bool { return s.State == "UNASSIGNED" }) {
 		if rows, ok := p.ask(ctx, db, model.PartStuck, missingQuery); ok {
-			explain(db, rows)
+			explain(db, rows, p.session.hidden...)
 		}
 	}
 	var waiting []string
@@ -48,19 +48,19 @@ func (p *asked) readStuck(ctx context.Context, db *model.Database) {
 		return
 	}
 	if rows, ok := p.ask(ctx, db, model.PartStuck, stuckQuery, waiting); ok {
-		explain(db, rows)
+		explain(db, rows, p.session.hidden...)
 	}
 }
 
-// explain notes rows of sys.allocations.
-func explain(db *model.Database, rows [][]string) {
+// explain notes rows of sys.allocations. Why a shard was not allocated may be what an object store has said of it.
+func explain(db *model.Database, rows [][]string, secrets ...string) {
 	for _, r := range rows {
 		if len(db.Stuck) == maxStuck {
 			return
 		}
 		id, _ := strconv.Atoi(r[3])
 		e := model.Explanation{
-			Table: tableName(r[0], r[1], r[2]), ID: id, Node: r[4], Primary: r[5] == "true", Reasons: deciders(r[6]), Text: steady(r[7]),
+			Table: tableName(r[0], r[1], r[2]), ID: id, Node: r[4], Primary: r[5] == "true", Reasons: deciders(r[6], secrets...), Text: steady(said(r[7], secrets...)),
 		}
 		if why, ok := filtersWin(db, e); ok {
 			e.Reasons = []string{why}
@@ -80,7 +80,7 @@ func steady(text string) string {
 }
 
 // deciders are sys.allocations' decisions, a text for each node and reason.
-func deciders(printed string) []string {
+func deciders(printed string, secrets ...string) []string {
 	type decision struct {
 		Name         string   `json:"node_name"`
 		Explanations []string `json:"explanations"`
@@ -100,7 +100,7 @@ func deciders(printed string) []string {
 			}
 			// How much is free changes with each reading.
 			words, _, _ = strings.Cut(words, ", actual free: ")
-			out = append(out, d.Name+": "+words)
+			out = append(out, d.Name+": "+said(words, secrets...))
 		}
 	}
 	return out

@@ -371,58 +371,6 @@ func situations() []situation {
 	}...)
 }
 
-// asked are those of the rules that say themselves what they ask CrateDB.
-func asked() (all []situation) {
-	for _, r := range Questions {
-		q := r.Asks
-		all = append(all,
-			situation{r.Name + " finds something", of(r.Holds(q.Answer(append(q.None(), []string{q.Example()})), "")), *r, true, []string{q.What, q.Example()}},
-			situation{r.Name + " finds nothing", of(r.Holds(q.Answer(q.None()), "")), *r, false, nil},
-			situation{r.Name + " was not asked", of(r.Holds(Answer{}, "")), *r, !q.UnknownPasses, []string{"unknown whether " + q.What, q.View + " was not read yet"}},
-		)
-	}
-	return all
-}
-
-func TestAQuestionWithoutAnAnswerHoldsWhereDataIsAtRisk(t *testing.T) {
-	rule := Rule{Name: "shards-resized", Asks: &Question{What: "a table is being resized", View: "sys.shards", SQL: "SELECT table_name FROM sys.shards"}}
-	for _, c := range []struct {
-		name   string
-		answer Answer
-		why    string
-		want   string
-	}{
-		{"nothing is there", rule.Asks.Answer(nil), "", ""},
-		{"two are there", rule.Asks.Answer([][]string{{"b"}, {"a"}}), "", "a table is being resized: a, b"},
-		{"it was not asked", Answer{}, "", "it is unknown whether a table is being resized: sys.shards was not read yet"},
-		{"it had no answer", Answer{}, "a time-out", "it is unknown whether a table is being resized: a time-out"},
-	} {
-		reason, holds := rule.Holds(c.answer, c.why)
-		assert.Equal(t, c.want != "", holds, c.name)
-		assert.Equal(t, c.want, reason.Message, c.name)
-	}
-}
-
-// An empty answer of sys.jobs is none: with stats.enabled = false it has no row, whatever runs.
-func TestAQuestionOfWhatRunsFindsItself(t *testing.T) {
-	q := Running("optimize table")
-	row := func(statement string) []string { return []string{statement} }
-	own := row(q.SQL)
-	for _, c := range []struct {
-		name string
-		rows [][]string
-		want Answer
-	}{
-		{"no row", nil, Answer{}},
-		{"its own", [][]string{own}, Answer{Known: true}},
-		{"one that runs", [][]string{own, row("  Optimize Table doc.t WITH (max_num_segments = 1)")}, Answer{Known: true, Found: []string{"  Optimize Table doc.t WITH (max_num_segments = 1)"}}},
-		{"somebody who asks for it", [][]string{own, row("SELECT * FROM sys.jobs WHERE stmt LIKE 'OPTIMIZE TABLE%'")}, Answer{Known: true}},
-		{"one that runs, and not its own", [][]string{row("OPTIMIZE TABLE doc.t")}, Answer{Found: []string{"OPTIMIZE TABLE doc.t"}}},
-	} {
-		assert.Equal(t, c.want, q.Answer(c.rows), c.name)
-	}
-}
-
 type situation struct {
 	name string
 	got  outcome

@@ -13,23 +13,40 @@ type Question struct {
 	What string
 	// View is what SQL reads, as docs/views.md names it.
 	View string
-	// SQL selects one text a row, for each of what is found. It has no parameters, and each release knows it. What it
-	// selects is shown and published, so it must hold no secret.
+	// SQL selects a row for each of what is found. It has no parameters, and each release knows it.
 	SQL string
 	// UnknownPasses: without an answer nothing is held up, because no data is at risk.
 	UnknownPasses bool
-	// itself: SQL reads sys.jobs, and finds its own row there. Of the others those count that begin with begins.
-	itself bool
-	begins string
+	// read says what of a row is shown and published, which must hold no secret, and whether the row is of this question
+	// itself. nil: a row has one text, which is shown.
+	read func(row []string) (found []string, itself bool)
+	// itself is a row of this question itself. Without one there is no answer: the view is empty, whatever is there.
+	itself []string
+	// example is a row of what is found.
+	example []string
 }
 
 // Running asks for statements that CrateDB works on and that begin with these words, in small letters. CrateDB may not say it:
 // with stats.enabled = false, and without the privilege AL it says it of those of system only.
 func Running(words string) *Question {
-	return &Question{
-		What: strings.ToUpper(words) + " runs", View: "sys.jobs", itself: true, begins: words, UnknownPasses: true,
-		SQL: `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%` + words + `%'`,
+	began := strings.Fields(words)
+	q := &Question{
+		What: strings.ToUpper(words) + " runs", View: "sys.jobs", UnknownPasses: true,
+		SQL:     `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%` + strings.Join(began, "%") + `%'`,
+		example: []string{strings.ToUpper(words) + " doc.t"},
 	}
+	q.itself = []string{q.SQL}
+	q.read = func(row []string) (found []string, itself bool) {
+		if row[0] == q.SQL {
+			return nil, true
+		}
+		tables, begins := tablesOf(row[0], began)
+		if begins && len(tables) == 0 {
+			tables = []string{"a table"}
+		}
+		return tables, false
+	}
+	return q
 }
 
 // Answer is what CrateDB says to a Question. The zero value is none.
@@ -38,32 +55,32 @@ type Answer struct {
 	Found []string `json:"found,omitempty"`
 }
 
-// Answer reads the rows. Without its own row a question of sys.jobs has none: with stats.enabled = false the view is
-// empty whatever runs.
+// Answer reads the rows.
 func (q *Question) Answer(rows [][]string) Answer {
-	a := Answer{Known: !q.itself}
+	a := Answer{Known: q.itself == nil}
 	for _, r := range rows {
-		switch {
-		case q.itself && r[0] == q.SQL:
-			a.Known = true
-		case strings.HasPrefix(strings.ToLower(strings.TrimSpace(r[0])), q.begins):
-			a.Found = append(a.Found, r[0])
+		found, itself := r, false
+		if q.read != nil {
+			found, itself = q.read(r)
 		}
+		a.Known = a.Known || itself
+		a.Found = append(a.Found, found...)
 	}
 	slices.Sort(a.Found)
+	a.Found = slices.Compact(a.Found)
 	return a
 }
 
 // None are the rows that say that nothing is there.
 func (q *Question) None() [][]string {
-	if q.itself {
-		return [][]string{{q.SQL}}
+	if q.itself == nil {
+		return nil
 	}
-	return nil
+	return [][]string{q.itself}
 }
 
-// Example is what a row of what is found may look like.
-func (q *Question) Example() string { return strings.ToUpper(q.begins) + " doc.t" }
+// Some are rows that say that something is there.
+func (q *Question) Some() [][]string { return append(q.None(), q.example) }
 
 // Questions are the rules that ask, in the order of All.
 var Questions = func() (all []*Rule) {

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -40,6 +41,27 @@ type job struct {
 type running struct {
 	job
 	ended func() bool
+	// operation is what its data nodes work on, as sys.operations names it; "" for what that does not show here.
+	operation string
+}
+
+// Work is what a node works on for a client that the simulator does not know as a statement, such as a COPY.
+type Work struct {
+	// Statement is the message of the client; "" for one that does not wait (wait_for_completion = false), which
+	// sys.jobs does not have.
+	Statement string
+	// Operation is its name in sys.operations; "" for none.
+	Operation string
+	Ended     func() bool
+}
+
+// Begin has a node work on something, as `crate`.
+func (e *Engine) Begin(n *model.Node, w Work) {
+	e.jobN++
+	e.running = append(e.running, running{
+		job:   job{id: jobID(e.jobN), user: "crate", stmt: w.Statement, node: n, cluster: n.Cluster(), started: e.Model.Now()},
+		ended: w.Ended, operation: w.Operation,
+	})
 }
 
 // jobLogSize is stats.jobs_log_size, cut down: the oldest go.
@@ -51,7 +73,9 @@ type Session struct {
 	Node   *model.Node
 	User   *model.User
 
-	stmt string // that runs
+	// Message is all that the client has sent at once; "" for the statement that runs.
+	Message string
+	stmt    string // that runs
 }
 
 // Column is a column of a result.
@@ -82,12 +106,12 @@ type Description struct {
 // Execute runs one statement. An error with a Wait is to be tried again until that time
 // has passed, as CrateDB holds the statement.
 func (s *Session) Execute(stmt string, args []any) (*Result, *model.Error) {
-	s.stmt = stmt
+	s.stmt = cmp.Or(s.Message, stmt)
 	res, err := s.execute(stmt, args)
 	if err == nil && res.Ready != nil {
 		s.Engine.jobN++
 		s.Engine.running = append(s.Engine.running, running{
-			job:   job{id: jobID(s.Engine.jobN), user: s.User.Name, stmt: stmt, node: s.Node, cluster: s.Node.Cluster(), started: s.Engine.Model.Now()},
+			job:   job{id: jobID(s.Engine.jobN), user: s.User.Name, stmt: s.stmt, node: s.Node, cluster: s.Node.Cluster(), started: s.Engine.Model.Now()},
 			ended: res.Ready,
 		})
 	}
@@ -95,7 +119,7 @@ func (s *Session) Execute(stmt string, args []any) (*Result, *model.Error) {
 		res.Tag = commandTag(stmt, res.RowCount)
 	}
 	if err == nil || err.Wait == 0 {
-		s.Log(stmt, err)
+		s.Log(s.stmt, err)
 	}
 	return res, s.mask(err)
 }

@@ -82,6 +82,7 @@ func init() {
 		"sys.node_checks":                     sysNodeChecks,
 		"sys.jobs":                            sysJobs,
 		"sys.jobs_log":                        sysJobsLog,
+		"sys.operations":                      sysOperations,
 		"sys.snapshots":                       sysSnapshots,
 		"sys.snapshot_restore":                sysSnapshotRestore,
 		"sys.repositories":                    sysRepositories,

@@ -39,15 +39,59 @@ func sysJobs(*Session) *virtualTable {
 			if s.Node.EffectiveSetting("stats.enabled") == "false" {
 				return nil, nil
 			}
-			e.running = slices.DeleteFunc(e.running, func(r running) bool { return r.ended() || !r.node.Alive() })
 			own := running{job: job{id: jobID(e.jobN + 1), user: s.User.Name, stmt: s.stmt, node: s.Node, cluster: s.Node.Cluster(), started: e.Model.Now()}}
 			var out [][]any
-			for _, r := range append(slices.Clone(e.running), own) {
+			for _, r := range append(e.works(), own) {
+				if r.stmt == "" {
+					continue // its client does not wait (JobLauncher.execute)
+				}
 				if r.node != s.Node && r.node.Cluster() != s.Node.Cluster() || !s.User.Superuser() && r.user != s.User.Name && !s.User.Has(model.AL, "CLUSTER", "") {
 					continue
 				}
 				out = append(out, []any{r.id, r.user, map[string]any{"id": r.node.ID, "name": r.node.Name}, r.stmt, r.started.UnixMilli()})
 			}
+			return out, nil
+		},
+	}
+}
+
+// works are the statements that have not ended.
+func (e *Engine) works() []running {
+	e.running = slices.DeleteFunc(e.running, func(r running) bool { return r.ended() || !r.node.Alive() })
+	return slices.Clone(e.running)
+}
+
+// sysOperations are the tasks of all nodes. The query itself is one of each node; where there are more, the node that
+// was asked merges what they answer (TasksService.operations).
+func sysOperations(*Session) *virtualTable {
+	return &virtualTable{columns: cat(txt("id", "job_id", "name"), defs(Timestamp, "started"), defs(Bigint, "used_bytes"), one(obj("node", txt("id", "name")...))),
+		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
+			e := s.Engine
+			// From 6.2 on they are not what is logged (JobsLogs.activeOperations before).
+			if !s.Node.Version.AtLeast(6, 2) && s.Node.EffectiveSetting("stats.enabled") == "false" {
+				return nil, nil
+			}
+			var out [][]any
+			task := func(n *model.Node, id, job, name string, started time.Time) {
+				out = append(out, []any{id, job, name, started.UnixMilli(), int64(0), map[string]any{"id": n.ID, "name": n.Name}})
+			}
+			members := s.members()
+			tasks := func(job, name string, handler *model.Node, started time.Time, on func(*model.Node) bool) {
+				for _, n := range members {
+					if on(n) {
+						task(n, "0", job, name, started)
+					}
+				}
+				if len(members) > 1 {
+					task(handler, "1", job, "mergeOnHandler", started)
+				}
+			}
+			for _, r := range e.works() {
+				if r.operation != "" && slices.Contains(members, r.node) {
+					tasks(r.id, r.operation, r.node, r.started, func(n *model.Node) bool { return n.Data })
+				}
+			}
+			tasks(jobID(e.jobN+1), "collect", s.Node, e.Model.Now(), func(*model.Node) bool { return true })
 			return out, nil
 		},
 	}

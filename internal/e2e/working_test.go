@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/internal/cratesim/model"
+	"stevedore.dev/stevedore/internal/cratesim/sql"
+	"stevedore.dev/stevedore/internal/testbed"
+)
+
+// bucketKeys are in the URI of somebody's COPY.
+var bucketKeys = []string{"AKIAIOSFODNN7", "wJalrXUtnFEMI"}
+
+// With the simple query protocol sys.jobs has the whole message of a client for each of its statements, with what is
+// secret in another one.
+func TestARestartWaitsForWhatRunsAndTellsNothingElseOfItsClient(t *testing.T) {
+	needing(t, simulator) // a real statement ends when it likes
+	t.Parallel()
+	s := begin(t, "working")
+	receiver := testbed.NewReceiver(nil)
+	t.Cleanup(receiver.Close)
+	s.appSecret("app-password")
+	s.write(map[string]string{"orders.yaml": s.short(2)})
+	daemon := s.start(testbed.DaemonOptions{Args: s.fromDir(), Env: []string{"WEBHOOK_URL=" + receiver.URL()}})
+	s.done("orders")
+	s.rows("orders", "CREATE TABLE doc.t (id TEXT PRIMARY KEY) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = '1')")
+	id := s.record("orders").ClusterID
+	uri := "'s3://" + strings.Join(bucketKeys, ":") + "@bucket/t.json'"
+	for _, c := range []struct {
+		gate string
+		work sql.Work
+		says string
+	}{
+		{"optimize-running", sql.Work{Statement: "OPTIMIZE TABLE doc.t; COPY doc.t FROM " + uri}, "OPTIMIZE TABLE runs: doc.t"},
+	} {
+		ended := &atomic.Bool{}
+		c.work.Ended = ended.Load
+		var asked *model.Node
+		bed.Sandbox.Simulator().Do(func(m *model.Model) {
+			for _, node := range m.Nodes() {
+				if node.ClusterID() == id && node.Name == "data-hot-1" {
+					asked = node
+				}
+			}
+		})
+		bed.Sandbox.Simulator().Begin(asked, c.work)
+		before := s.podUIDs()
+		_, stderr, code := s.verb("restart", s.ns+"/orders")
+		require.Zero(t, code, stderr)
+		s.until("the restart waits", func() bool { return slices.Contains(s.reasons("orders"), c.gate) })
+		assert.Equal(t, before, s.podUIDs(), "no pod goes while it runs")
+		s.until("the reading is published", func() bool { return strings.Contains(s.told(), c.gate) })
+		planned, _, _ := s.verb("diff", "-o", "json", s.dir)
+		s.noSecretTold("orders", daemon, receiver, planned)
+		assert.Contains(t, s.statusText(), c.says)
+		ended.Store(true)
+		s.eventually("the restart has ended", restartPatience, func() bool {
+			after := s.podUIDs()
+			for name, uid := range before {
+				if after[name] == "" || after[name] == uid {
+					return false
+				}
+			}
+			return isDone(s.record("orders"))
+		})
+	}
+}
+
+// told are the ConfigMaps of the namespace, as text.
+func (s *situation) told() string {
+	s.Helper()
+	configs, err := bed.Admin.CoreV1().ConfigMaps(s.ns).List(s.ctx, metav1.ListOptions{})
+	require.NoError(s, err)
+	text, err := json.Marshal(configs)
+	require.NoError(s, err)
+	return string(text)
+}
