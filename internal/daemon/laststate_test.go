@@ -37,7 +37,7 @@ func TestTheLastWordsOfACrashAreRepeatedWithoutSecrets(t *testing.T) {
 		"a kill":                        {crate("", 137, "Error"), "it was killed from outside (SIGKILL)", nil},
 		"an end that was asked for":     {crate("[WARN ] a password is wrong", 143, "Error"), "exit code 143", []string{"a password"}},
 		"the password of a Secret":      {crate("cannot open /data with hunter2-and-more!", 1, "Error"), "cannot open /data with ***!", []string{"hunter2"}},
-		"a password that is called one": {crate(`keystore password=s3cr3t, token: "abc"; https://joe:pw99@host/x`, 1, "Error"), `password=***, token: "***"; https://joe:***@host/x`, []string{"s3cr3t", "abc", "pw99"}},
+		"a password that is called one": {crate(`keystore password=s3cr3t, token: "abc"; https://joe:pw99@host/x`, 1, "Error"), `password=***, token: "***"; https://***@host/x`, []string{"s3cr3t", "abc", "pw99"}},
 		"a book":                        {crate(strings.Repeat("word ", 1000), 1, "Error"), "word …", nil},
 		"colours":                       {crate("\x1b[31mred\x1b[0m\x00", 1, "Error"), "red", []string{"\x1b", "\x00"}},
 	} {

@@ -40,6 +40,8 @@ func TestARestartWaitsForWhatRunsAndTellsNothingElseOfItsClient(t *testing.T) {
 		says string
 	}{
 		{"optimize-running", sql.Work{Statement: "OPTIMIZE TABLE doc.t; COPY doc.t FROM " + uri}, "OPTIMIZE TABLE runs: doc.t"},
+		{"copy-running", sql.Work{Operation: "copyFrom"}, "COPY FROM runs: on data-hot-0, on data-hot-1"},
+		{"export-running", sql.Work{Statement: "SELECT 1; COPY doc.t TO DIRECTORY " + uri}, "COPY TO runs: doc.t"},
 	} {
 		ended := &atomic.Bool{}
 		c.work.Ended = ended.Load

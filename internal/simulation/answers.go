@@ -10,6 +10,24 @@ import (
 // answering is the first seed whose schedules may have what gates.Questions ask for: a statement that runs, and the like.
 const answering = 3_100_000_000
 
+// drawnFrom is the first seed whose schedules bring about what a rule asks for: nobody may have played it when the rule comes,
+// or schedules would change that are known.
+var drawnFrom = map[string]uint64{
+	"optimize-running": answering,
+	"copy-running":     3_700_000_000,
+	"export-running":   3_700_000_000,
+}
+
+// drawn are the questions of a seed's schedule, as indexes of gates.Questions.
+func drawn(seed uint64) (all []int) {
+	for i, rule := range gates.Questions {
+		if from, ok := drawnFrom[rule.Name]; ok && seed >= from {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
 // answers draws what people do that a rule asks for, for some of its questions.
 func (s *Schedule) answers(r *random) {
 	for n := 0; n < 1 || r.oneIn(2); n++ {
@@ -28,7 +46,8 @@ type presence struct{ until, unknown millis }
 
 // bringAbout makes that one question finds something for a while, or has no answer.
 func (w *world) bringAbout(it Item) {
-	i := it.A % len(gates.Questions)
+	among := drawn(w.schedule.Seed)
+	i := among[it.A%len(among)]
 	if w.present == nil {
 		w.present = make([]presence, len(gates.Questions))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -109,6 +110,9 @@ func (t *talk) reply(query string) ([][]string, error) {
 			}
 			return all[0], t.fail(query)
 		}
+	}
+	if q := gates.Asked(query); q != nil {
+		return q.None(), t.fail(query)
 	}
 	return t.rows, t.fail(query)
 }

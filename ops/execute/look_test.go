@@ -2,7 +2,6 @@ package execute_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,8 +41,8 @@ func (s successionSession) Exec(_ context.Context, statement string, _ ...any) (
 }
 
 func (s successionSession) Strings(_ context.Context, query string, _ ...any) ([][]string, error) {
-	if i := slices.IndexFunc(gates.Questions, func(r *gates.Rule) bool { return r.Asks.SQL == query }); i >= 0 {
-		return gates.Questions[i].Asks.None(), nil
+	if q := gates.Asked(query); q != nil {
+		return q.None(), nil
 	}
 	s.s.asked = append(s.s.asked, query)
 	rows := s.s.answers[0]

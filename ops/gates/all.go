@@ -53,6 +53,8 @@ var All = []Rule{
 	ShardsMovingRule,
 	SnapshotRunningRule,
 	OptimizeRunningRule,
+	CopyRunningRule,
+	ExportRunningRule,
 	AllocationEnabledRule,
 	MasterStableRule,
 	ClaimBeingDeletedRule,

@@ -26,27 +26,46 @@ type Question struct {
 	example []string
 }
 
-// Running asks for statements that CrateDB works on and that begin with these words, in small letters. CrateDB may not say it:
-// with stats.enabled = false, and without the privilege AL it says it of those of system only.
-func Running(words string) *Question {
+// Running asks for statements that CrateDB works on and that begin with these words, in small letters, and have the later
+// ones after the tables that they name. CrateDB may not say it: with stats.enabled = false, and without the privilege AL it
+// says it of those of system only.
+func Running(words string, later ...string) *Question {
 	began := strings.Fields(words)
 	q := &Question{
-		What: strings.ToUpper(words) + " runs", View: "sys.jobs", UnknownPasses: true,
-		SQL:     `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%` + strings.Join(began, "%") + `%'`,
-		example: []string{strings.ToUpper(words) + " doc.t"},
+		What: strings.ToUpper(strings.Join(slices.Concat(began, later), " ")) + " runs", View: "sys.jobs", UnknownPasses: true,
+		SQL:     `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%` + strings.Join(slices.Concat(began, later), "%") + `%'`,
+		example: []string{strings.ToUpper(words + " doc.t " + strings.Join(later, " "))},
 	}
 	q.itself = []string{q.SQL}
 	q.read = func(row []string) (found []string, itself bool) {
 		if row[0] == q.SQL {
 			return nil, true
 		}
-		tables, begins := tablesOf(row[0], began)
+		tables, begins := tablesOf(row[0], began, later...)
 		if begins && len(tables) == 0 {
 			tables = []string{"a table"}
 		}
 		return tables, false
 	}
 	return q
+}
+
+// Operating asks for work of a name on any node, whether or not a client waits for it. The names are CrateDB's own, so they hold
+// nobody's words. What collects the rows of this question itself is work too, which each node has.
+func Operating(what, name string) *Question {
+	const own = "collect"
+	return &Question{
+		What: what, View: "sys.operations",
+		SQL:     `SELECT DISTINCT name, node['name'] FROM sys.operations WHERE name IN ('` + own + `', '` + name + `')`,
+		itself:  []string{own, "data-hot-0"},
+		example: []string{name, "data-hot-0"},
+		read: func(row []string) (found []string, itself bool) {
+			if row[0] == name {
+				return []string{"on " + row[1]}, false
+			}
+			return nil, true
+		},
+	}
 }
 
 // Answer is what CrateDB says to a Question. The zero value is none.
@@ -71,6 +90,14 @@ func (q *Question) Answer(rows [][]string) Answer {
 	return a
 }
 
+// unread is why there is no answer, where no error says it.
+func (q *Question) unread() string {
+	if q.itself == nil {
+		return q.View + " was not read yet"
+	}
+	return q.View + " was not read yet, or does not show even the statement that asks"
+}
+
 // None are the rows that say that nothing is there.
 func (q *Question) None() [][]string {
 	if q.itself == nil {
@@ -92,6 +119,14 @@ var Questions = func() (all []*Rule) {
 	return all
 }()
 
+// Asked is the question that a query is of; nil for any other query.
+func Asked(query string) *Question {
+	if i := slices.IndexFunc(Questions, func(r *Rule) bool { return r.Asks.SQL == query }); i >= 0 {
+		return Questions[i].Asks
+	}
+	return nil
+}
+
 // Holds is the reason of a rule that asks. What is not known holds as well, for which why says the cause; but see
 // UnknownPasses.
 func (r *Rule) Holds(a Answer, why string) (Reason, bool) {
@@ -99,7 +134,7 @@ func (r *Rule) Holds(a Answer, why string) (Reason, bool) {
 	case len(a.Found) > 0:
 		return r.because("%s: %s", r.Asks.What, some(a.Found)), true
 	case !a.Known && !r.Asks.UnknownPasses:
-		return r.because("it is unknown whether %s: %s", r.Asks.What, cmp.Or(why, r.Asks.View+" was not read yet")), true
+		return r.because("it is unknown whether %s: %s", r.Asks.What, cmp.Or(why, r.Asks.unread())), true
 	}
 	return Reason{}, false
 }

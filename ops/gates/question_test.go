@@ -91,6 +91,36 @@ func TestOfAMessageOnlyTheTablesAreShownThatAStatementNames(t *testing.T) {
 	}
 }
 
+func TestAnExportIsNoImport(t *testing.T) {
+	q := Running("copy", "to")
+	assert.Equal(t, "COPY TO runs", q.What)
+	for message, want := range map[string][]string{
+		"COPY doc.t TO DIRECTORY 's3://k:s@b'":                                                     {"doc.t"},
+		"copy t partition (d = 1) (a, b) where extract(day from d) = 1 to 'file:///tmp'":           {"t"},
+		"COPY doc.t FROM 's3://k:s@b'":                                                             nil,
+		"COPY doc.t FROM 's3://k:s@b to c'":                                                        nil,
+		`COPY "to" FROM 's3://k:s@b'`:                                                              nil,
+		"COPY doc.a FROM 's3://k:s@b'; COPY doc.b TO DIRECTORY 'file:///tmp'; SELECT 1 TO_CHAR(b)": {"doc.b"},
+	} {
+		assert.Equal(t, want, q.Answer([][]string{{message}}).Found, message)
+	}
+}
+
+func TestWorkIsNamedByItsNodes(t *testing.T) {
+	q := Operating("COPY FROM runs", "copyFrom")
+	for _, c := range []struct {
+		name string
+		rows [][]string
+		want Answer
+	}{
+		{"no row", nil, Answer{}},
+		{"its own on two nodes", [][]string{{"collect", "n0"}, {"collect", "n1"}}, Answer{Known: true}},
+		{"an import on two nodes", [][]string{{"collect", "n0"}, {"copyFrom", "n1"}, {"copyFrom", "n0"}}, Answer{Known: true, Found: []string{"on n0", "on n1"}}},
+	} {
+		assert.Equal(t, c.want, q.Answer(c.rows), c.name)
+	}
+}
+
 func FuzzAMessageIsTakenApart(f *testing.F) {
 	for _, seed := range []string{"OPTIMIZE TABLE a; COPY b FROM 's3://k:s@b'", "E'\\", "$a$", "\"", "/*", "--", "é@1"} {
 		f.Add(seed)

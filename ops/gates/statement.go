@@ -16,17 +16,39 @@ type token struct {
 	name bool
 }
 
-// tablesOf are the tables that the statements of a message name which begin with these words, in small letters; begins
-// says whether there is such a statement.
-func tablesOf(message string, words []string) (tables []string, begins bool) {
+// tablesOf are the tables that the statements of a message name which begin with these words, in small letters, and have
+// the later ones; is says whether there is such a statement.
+func tablesOf(message string, words []string, later ...string) (tables []string, is bool) {
 	for _, statement := range statementsOf(message) {
-		if len(statement) < len(words) || !slices.EqualFunc(statement[:len(words)], words, func(t token, w string) bool { return strings.ToLower(t.text) == w }) {
+		if len(statement) < len(words) || !slices.EqualFunc(statement[:len(words)], words, token.says) {
 			continue
 		}
-		begins = true
-		tables = append(tables, namesOf(statement[len(words):])...)
+		rest := statement[len(words):]
+		if !slices.ContainsFunc(later, func(word string) bool { return !hasWord(rest, word) }) {
+			is = true
+			tables = append(tables, namesOf(rest)...)
+		}
 	}
-	return tables, begins
+	return tables, is
+}
+
+// says compares with a word in small letters.
+func (t token) says(word string) bool { return strings.ToLower(t.text) == word }
+
+// hasWord says whether a word is in a statement, and not in brackets: a condition may have any.
+func hasWord(tokens []token, word string) bool {
+	depth := 0
+	for _, t := range tokens {
+		switch {
+		case t.text == "(":
+			depth++
+		case t.text == ")":
+			depth--
+		case depth == 0 && t.says(word):
+			return true
+		}
+	}
+	return false
 }
 
 // namesOf are the names that a list of tables begins with: "doc.a, b" of `doc.a, b PARTITION (p = 1)`.
@@ -105,8 +127,7 @@ func tokenOf(text string) (t token, size int) {
 }
 
 func notOfAName(r rune) bool {
-	letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80
-	return !letter && r != '_' && r != '@' && (r < '0' || r > '9')
+	return r < 0x80 && !strings.ContainsRune("_@0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", r)
 }
 
 // through is how long a text is to the end of what ends it, or all of it.

@@ -83,7 +83,7 @@ func questions() []question {
 			continue
 		}
 		for _, user := range []string{"system", "crate"} {
-			out = append(out, question{s.Name + " as " + user, user, s, masks(s.SQL), false, strings.Contains(s.SQL, "sys.jobs")})
+			out = append(out, question{s.Name + " as " + user, user, s, masks(s.SQL), false, strings.Contains(s.SQL, "sys.jobs") || strings.Contains(s.SQL, "sys.operations")})
 		}
 	}
 	extra := func(name, sql string) {

@@ -76,6 +76,7 @@ type Session struct {
 	// Message is all that the client has sent at once; "" for the statement that runs.
 	Message string
 	stmt    string // that runs
+	grouped bool   // it has groups: each node gets some of them
 }
 
 // Column is a column of a result.

@@ -154,6 +154,7 @@ func (s *scope) runSelect(q selectStmt) (*Result, *model.Error) {
 	}
 	rows := [][]any{nil}
 	if s.table != nil {
+		s.session.grouped = q.distinct || len(q.groupBy) > 0
 		if rows, err = s.table.rows(s.session, touches(q)); err != nil {
 			return nil, err
 		}

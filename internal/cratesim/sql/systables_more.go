@@ -3,6 +3,7 @@ package sql
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,10 +62,13 @@ func (e *Engine) works() []running {
 	return slices.Clone(e.running)
 }
 
+// copyFrom is the work of an import. Only data nodes read files.
+const copyFrom = "copyFrom"
+
 // sysOperations are the tasks of all nodes. The query itself is one of each node; where there are more, the node that
 // was asked merges what they answer (TasksService.operations).
 func sysOperations(*Session) *virtualTable {
-	return &virtualTable{columns: cat(txt("id", "job_id", "name"), defs(Timestamp, "started"), defs(Bigint, "used_bytes"), one(obj("node", txt("id", "name")...))),
+	return &virtualTable{columns: cat(txt("id", "job_id", "name"), one(obj("node", txt("id", "name")...)), defs(Timestamp, "started"), defs(Bigint, "used_bytes")),
 		rows: func(s *Session, _ map[string]bool) ([][]any, *model.Error) {
 			e := s.Engine
 			// From 6.2 on they are not what is logged (JobsLogs.activeOperations before).
@@ -72,26 +76,33 @@ func sysOperations(*Session) *virtualTable {
 				return nil, nil
 			}
 			var out [][]any
-			task := func(n *model.Node, id, job, name string, started time.Time) {
-				out = append(out, []any{id, job, name, started.UnixMilli(), int64(0), map[string]any{"id": n.ID, "name": n.Name}})
+			task := func(n *model.Node, id int, job, name string, started time.Time) {
+				out = append(out, []any{strconv.Itoa(id), job, name, map[string]any{"id": n.ID, "name": n.Name}, started.UnixMilli(), int64(0)})
 			}
 			members := s.members()
-			tasks := func(job, name string, handler *model.Node, started time.Time, on func(*model.Node) bool) {
-				for _, n := range members {
-					if on(n) {
-						task(n, "0", job, name, started)
+			// tasks are the phases that run on all nodes, one after the other, and what brings them together.
+			tasks := func(job string, handler *model.Node, started time.Time, phases ...string) {
+				for id, phase := range phases {
+					for _, n := range members {
+						if phase != copyFrom || n.Data {
+							task(n, id, job, phase, started)
+						}
 					}
 				}
 				if len(members) > 1 {
-					task(handler, "1", job, "mergeOnHandler", started)
+					task(handler, len(phases), job, "mergeOnHandler", started)
 				}
 			}
 			for _, r := range e.works() {
 				if r.operation != "" && slices.Contains(members, r.node) {
-					tasks(r.id, r.operation, r.node, r.started, func(n *model.Node) bool { return n.Data })
+					tasks(r.id, r.node, r.started, r.operation)
 				}
 			}
-			tasks(jobID(e.jobN+1), "collect", s.Node, e.Model.Now(), func(*model.Node) bool { return true })
+			phases := []string{"collect"}
+			if s.grouped && len(members) > 1 {
+				phases = append(phases, "distributed merge")
+			}
+			tasks(jobID(e.jobN+1), s.Node, e.Model.Now(), phases...)
 			return out, nil
 		},
 	}
