@@ -2,11 +2,12 @@ package gates
 
 // AbortedRule is the rule aborted.
 var AbortedRule = Rule{
-	Name:   "aborted",
-	Kind:   Refuses,
-	Says:   "A restart, an upgrade or a suspension that was aborted is not begun again until the definition changes or the abort is taken back; what is held was given back, and what a suspension has stopped runs again.",
-	Do:     "Push another definition, or run `stevedore resume`, to begin again.",
-	Source: "docs/operations.md",
+	Name:    "aborted",
+	Kind:    Refuses,
+	Webhook: "change_compute",
+	Says:    "A restart, an upgrade or a suspension that was aborted is not begun again until the definition changes or the abort is taken back; what is held was given back, and what a suspension has stopped runs again.",
+	Do:      "Push another definition, or run `stevedore resume`, to begin again.",
+	Source:  "docs/operations.md",
 }
 
 // Aborted counts the pods that have not been restarted.

@@ -8,8 +8,9 @@ import (
 
 // AttributesUnusableRule is the rule volume-attributes-class-unusable.
 var AttributesUnusableRule = Rule{
-	Name: "volume-attributes-class-unusable",
-	Kind: Refuses,
+	Name:    "volume-attributes-class-unusable",
+	Kind:    Refuses,
+	Webhook: "expand_storage",
 	Says: "Volumes get a VolumeAttributesClass only if it is there, and of the driver that made them: its driverName is the provisioner of the claim's storage class. " +
 		"Where the daemon may not read these classes nothing is refused for it, and the claim's condition tells.",
 	Do:     "Create the VolumeAttributesClass, or name another one in the definition; it goes on by itself.",

@@ -4,8 +4,9 @@ import "strings"
 
 // AttributesStayRule is the rule volume-attributes-class-stays.
 var AttributesStayRule = Rule{
-	Name: "volume-attributes-class-stays",
-	Kind: Refuses,
+	Name:    "volume-attributes-class-stays",
+	Kind:    Refuses,
+	Webhook: "expand_storage",
 	Says: "A volume that has a VolumeAttributesClass gets another one, and never none: Kubernetes allows that only until the first class has come into effect. " +
 		"A class that a person has given a claim by hand, without the definition, refuses nothing.",
 	Do: "Write resources.disk.volumeAttributesClass of the group again: the class that its volumes have, or another one, " +

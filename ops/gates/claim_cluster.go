@@ -2,11 +2,12 @@ package gates
 
 // ClaimOfAnotherClusterRule is the rule claim-of-another-cluster.
 var ClaimOfAnotherClusterRule = Rule{
-	Name:   "claim-of-another-cluster",
-	Kind:   Refuses,
-	Says:   "A group does not grow onto a volume claim that carries another cluster's data.",
-	Do:     "Find out whose data the claim carries. If nobody's, delete the claim by hand, or annotate it as the message says if it is this cluster's.",
-	Source: "docs/safety.md, whose cluster it is",
+	Name:    "claim-of-another-cluster",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "A group does not grow onto a volume claim that carries another cluster's data.",
+	Do:      "Find out whose data the claim carries. If nobody's, delete the claim by hand, or annotate it as the message says if it is this cluster's.",
+	Source:  "docs/safety.md, whose cluster it is",
 }
 
 // ClaimOfAnotherCluster compares a claim's recorded cluster id with ours. A

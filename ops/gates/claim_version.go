@@ -2,11 +2,12 @@ package gates
 
 // ClaimVersionRule is the rule claim-version-unreadable.
 var ClaimVersionRule = Rule{
-	Name:   "claim-version-unreadable",
-	Kind:   Refuses,
-	Says:   "A node does not start on a volume that a newer CrateDB has written to.",
-	Do:     "Upgrade the cluster to the claim's version first, or delete the claim by hand if its data is not needed.",
-	Source: "CrateDB manual, upgrading: no downgrade",
+	Name:    "claim-version-unreadable",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "A node does not start on a volume that a newer CrateDB has written to.",
+	Do:      "Upgrade the cluster to the claim's version first, or delete the claim by hand if its data is not needed.",
+	Source:  "CrateDB manual, upgrading: no downgrade",
 }
 
 // ClaimVersion compares the version that wrote to a claim with the one that

@@ -4,8 +4,9 @@ import "strings"
 
 // ClassExpandsRule is the rule storage-class-not-expandable.
 var ClassExpandsRule = Rule{
-	Name: "storage-class-not-expandable",
-	Kind: Refuses,
+	Name:    "storage-class-not-expandable",
+	Kind:    Refuses,
+	Webhook: "expand_storage",
 	Says: "A claim grows only if the storage class that it names is there and says allowVolumeExpansion: true. " +
 		"Where the daemon may not read storage classes nothing is refused for it, and the API server refuses the claim.",
 	Do: "If the driver can expand volumes, set allowVolumeExpansion: true on the class that is named: it counts for claims that are there. " +

@@ -2,11 +2,12 @@ package gates
 
 // DowngradeRule is the rule downgrade-refused.
 var DowngradeRule = Rule{
-	Name:   "downgrade-refused",
-	Kind:   Refuses,
-	Says:   "A minor version below the highest that any node has started cannot read the data.",
-	Do:     "Put a version of that minor or above into the definition; a hotfix of the same minor may be lower.",
-	Source: "CrateDB manual, upgrading: no downgrade",
+	Name:    "downgrade-refused",
+	Kind:    Refuses,
+	Webhook: "upgrade",
+	Says:    "A minor version below the highest that any node has started cannot read the data.",
+	Do:      "Put a version of that minor or above into the definition; a hotfix of the same minor may be lower.",
+	Source:  "CrateDB manual, upgrading: no downgrade",
 }
 
 // Downgrade compares the desired version with the highest one that has started.

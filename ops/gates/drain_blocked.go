@@ -7,11 +7,12 @@ import (
 
 // DrainBlockedRule is the rule drain-blocked.
 var DrainBlockedRule = Rule{
-	Name:   "drain-blocked",
-	Kind:   Refuses,
-	Says:   "A drain that is stuck: shards are left on the nodes that leave or on no node, nothing moves, and a retry of the allocation did not help.",
-	Do:     "Do what the message says for the tables that are named. `SELECT * FROM sys.allocations` has CrateDB's reasons for each node.",
-	Source: "CrateDB manual, sys.allocations",
+	Name:    "drain-blocked",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "A drain that is stuck: shards are left on the nodes that leave or on no node, nothing moves, and a retry of the allocation did not help.",
+	Do:      "Do what the message says for the tables that are named. `SELECT * FROM sys.allocations` has CrateDB's reasons for each node.",
+	Source:  "CrateDB manual, sys.allocations",
 }
 
 // DrainBlocked counts what is left, since when nothing has moved, and gives CrateDB's

@@ -4,6 +4,7 @@ package gates
 var ExclusionsReturnRule = Rule{
 	Name:   "exclusions-return",
 	Kind:   Waits,
+	Passes: true,
 	Says:   "Before anything else begins, the nodes that were excluded for a drain that is over are taken off the list again.",
 	Do:     "Wait. If it lasts, look whether the database answers.",
 	Source: "docs/safety.md, invariant C",

@@ -2,11 +2,12 @@ package gates
 
 // GroupRemovalRule is the rule group-removal-consent.
 var GroupRemovalRule = Rule{
-	Name:   "group-removal-consent",
-	Kind:   Refuses,
-	Says:   "A group that is gone from the definition is drained and removed only with the consent remove-group; its volume claims stay.",
-	Do:     "Put the group back, or add remove-group to spec.operations.consent.",
-	Source: "docs/safety.md, invariant A",
+	Name:    "group-removal-consent",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "A group that is gone from the definition is drained and removed only with the consent remove-group; its volume claims stay.",
+	Do:      "Put the group back, or add remove-group to spec.operations.consent.",
+	Source:  "docs/safety.md, invariant A",
 }
 
 // GroupRemoval names it.

@@ -4,11 +4,12 @@ import "strings"
 
 // LastOfZoneRule is the rule last-node-of-zone.
 var LastOfZoneRule = Rule{
-	Name:   "last-node-of-zone",
-	Kind:   Refuses,
-	Says:   "The last node of a zone does not leave while a table needs that zone for its copies: a zone counts as long as it has a member, so the last one cannot be drained of them. A zone that cluster.routing.allocation.awareness.force names counts for ever: no consent helps where the copies that are left behind would come back nowhere.",
-	Do:     "Keep a node in the zone, lower number_of_replicas, or add leave-zone to spec.operations.consent: the node then leaves with copies on it, every one of which is also started elsewhere. If the zone is forced, take it out of the setting first, in a commit of its own: that restarts the nodes, and a yellow table would hold the restart up.",
-	Source: "CrateDB manual, cluster.routing.allocation.awareness.attributes and .force; AwarenessAllocationDecider in CrateDB's source",
+	Name:    "last-node-of-zone",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "The last node of a zone does not leave while a table needs that zone for its copies: a zone counts as long as it has a member, so the last one cannot be drained of them. A zone that cluster.routing.allocation.awareness.force names counts for ever: no consent helps where the copies that are left behind would come back nowhere.",
+	Do:      "Keep a node in the zone, lower number_of_replicas, or add leave-zone to spec.operations.consent: the node then leaves with copies on it, every one of which is also started elsewhere. If the zone is forced, take it out of the setting first, in a commit of its own: that restarts the nodes, and a yellow table would hold the restart up.",
+	Source:  "CrateDB manual, cluster.routing.allocation.awareness.attributes and .force; AwarenessAllocationDecider in CrateDB's source",
 }
 
 // LastOfZone names the zones, by attribute, and the tables.

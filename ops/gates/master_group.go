@@ -2,11 +2,12 @@ package gates
 
 // MasterGroupStaysRule is the rule master-group-stays.
 var MasterGroupStaysRule = Rule{
-	Name:   "master-group-stays",
-	Kind:   Refuses,
-	Says:   "Dedicated masters, or without them the group that is master-eligible, are never removed.",
-	Do:     "Put the group back into the definition. Another group cannot take its place in a running cluster.",
-	Source: "docs/safety.md, what is refused",
+	Name:    "master-group-stays",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "Dedicated masters, or without them the group that is master-eligible, are never removed.",
+	Do:      "Put the group back into the definition. Another group cannot take its place in a running cluster.",
+	Source:  "docs/safety.md, what is refused",
 }
 
 // MasterGroupStays names it.

@@ -4,11 +4,12 @@ import "strconv"
 
 // MasterQuorumRule is the rule master-quorum.
 var MasterQuorumRule = Rule{
-	Name:   "master-quorum",
-	Kind:   Refuses,
-	Says:   "Dedicated masters never become fewer than three. A master-eligible group becomes two only with the consent two-masters, and never fewer: once three have voted CrateDB keeps three voters, and losing two of them loses the cluster.",
-	Do:     "Put the number of replicas back; two-masters in spec.operations.consent allows a master-eligible data group of two.",
-	Source: "CrateDB manual, cluster.initial_master_nodes and the voting of master-eligible nodes",
+	Name:    "master-quorum",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "Dedicated masters never become fewer than three. A master-eligible group becomes two only with the consent two-masters, and never fewer: once three have voted CrateDB keeps three voters, and losing two of them loses the cluster.",
+	Do:      "Put the number of replicas back; two-masters in spec.operations.consent allows a master-eligible data group of two.",
+	Source:  "CrateDB manual, cluster.initial_master_nodes and the voting of master-eligible nodes",
 }
 
 // MasterQuorum looks at the number of master-eligible nodes of one group.

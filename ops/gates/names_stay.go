@@ -2,11 +2,12 @@ package gates
 
 // NamesStayRule is the rule names-stay.
 var NamesStayRule = Rule{
-	Name:   "names-stay",
-	Kind:   Refuses,
-	Says:   "The names of a group stay for the life of the group: those that spec.operations.adopt says of a StatefulSet that somebody else has made, and without it stevedore's own. Its StatefulSet, its volumes, the folder of its data and the names of its nodes hang on them.",
-	Do:     "Put the entry of the group in `spec.operations.adopt` back as it was. Another group that is added has stevedore's names.",
-	Source: "docs/moving-in.md, a StatefulSet that somebody wrote",
+	Name:    "names-stay",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "The names of a group stay for the life of the group: those that spec.operations.adopt says of a StatefulSet that somebody else has made, and without it stevedore's own. Its StatefulSet, its volumes, the folder of its data and the names of its nodes hang on them.",
+	Do:      "Put the entry of the group in `spec.operations.adopt` back as it was. Another group that is added has stevedore's names.",
+	Source:  "docs/moving-in.md, a StatefulSet that somebody wrote",
 }
 
 // NamesStay names the group with the names that it has and those that are asked for, as they are

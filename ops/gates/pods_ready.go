@@ -4,6 +4,7 @@ package gates
 var PodsReadyRule = Rule{
 	Name:   "pods-ready",
 	Kind:   Waits,
+	Passes: true,
 	Says:   "A revision counts as verified when every pod of the cluster is ready.",
 	Do:     "Look at the pod that is named: `kubectl describe pod`, `kubectl logs`.",
 	Source: "Kubernetes, pod readiness",

@@ -9,6 +9,7 @@ import (
 var PodsResizeRule = Rule{
 	Name:   "pods-resize",
 	Kind:   Waits,
+	Passes: true,
 	Says:   "Running pods get other CPU and memory, one after the other. No pod restarts for it.",
 	Do:     "Nothing. If a pod stays *asked*, look at its status and events with `kubectl describe pod`: its kubelet has to answer.",
 	Source: "Kubernetes, Resize CPU and Memory Resources assigned to Containers",

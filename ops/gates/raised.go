@@ -2,11 +2,12 @@ package gates
 
 // RaisedRule is the rule replicas-raised-by-others.
 var RaisedRule = Rule{
-	Name:   "replicas-raised-by-others",
-	Kind:   Refuses,
-	Says:   "Replicas that somebody raised by hand are not lowered: the new nodes may hold shards.",
-	Do:     "Write the number that is live into the definition, and then a smaller one, if the nodes are to go.",
-	Source: "docs/safety.md, invariant A",
+	Name:    "replicas-raised-by-others",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "Replicas that somebody raised by hand are not lowered: the new nodes may hold shards.",
+	Do:      "Write the number that is live into the definition, and then a smaller one, if the nodes are to go.",
+	Source:  "docs/safety.md, invariant A",
 }
 
 // Raised gives both counts.

@@ -4,11 +4,12 @@ import "fmt"
 
 // ReleaseLosesDataRule is the rule release-loses-data.
 var ReleaseLosesDataRule = Rule{
-	Name:   "release-loses-data",
-	Kind:   Refuses,
-	Says:   "Some releases lose data of tables that were created before CrateDB 5.5 (6.0.0 to 6.0.5, 6.1.0 to 6.1.3, 6.2.0 to 6.2.5, 6.3.0 and 6.3.1): they are refused while there are such tables, or while the age of the tables is not known.",
-	Do:     "Set the fixed release that the message names.",
-	Source: "CrateDB release notes of 6.0.6, 6.1.4, 6.2.6 and 6.3.2",
+	Name:    "release-loses-data",
+	Kind:    Refuses,
+	Webhook: "upgrade",
+	Says:    "Some releases lose data of tables that were created before CrateDB 5.5 (6.0.0 to 6.0.5, 6.1.0 to 6.1.3, 6.2.0 to 6.2.5, 6.3.0 and 6.3.1): they are refused while there are such tables, or while the age of the tables is not known.",
+	Do:      "Set the fixed release that the message names.",
+	Source:  "CrateDB release notes of 6.0.6, 6.1.4, 6.2.6 and 6.3.2",
 }
 
 // keepsFrom is the first hotfix of a minor that loses nothing.

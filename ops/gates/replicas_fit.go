@@ -7,11 +7,12 @@ import (
 
 // ReplicasDoNotFitRule is the rule replicas-do-not-fit.
 var ReplicasDoNotFitRule = Rule{
-	Name:   "replicas-do-not-fit",
-	Kind:   Refuses,
-	Says:   "Nodes leave only if, for each table and partition, the lower bound of number_of_replicas and the primary fit on the data nodes that remain and that it may use, by its filters and the zones.",
-	Do:     "Lower number_of_replicas of the tables that are named (a range such as 0-1 counts by its lower bound), let them use more nodes, or keep more nodes.",
-	Source: "CrateDB manual, number_of_replicas and allocation awareness",
+	Name:    "replicas-do-not-fit",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "Nodes leave only if, for each table and partition, the lower bound of number_of_replicas and the primary fit on the data nodes that remain and that it may use, by its filters and the zones.",
+	Do:      "Lower number_of_replicas of the tables that are named (a range such as 0-1 counts by its lower bound), let them use more nodes, or keep more nodes.",
+	Source:  "CrateDB manual, number_of_replicas and allocation awareness",
 }
 
 // ReplicasDoNotFit names the tables with their numbers, the statements that make them fit, and how

@@ -43,6 +43,10 @@ type Rule struct {
 	Kind Kind
 	// Informs: it is shown, and the revision counts as verified all the same.
 	Informs bool
+	// Webhook is crate-operator's word for what the rule refuses; "": that of the operation.
+	Webhook string
+	// Passes: an operation brings the wait about and ends it by itself. A cluster at rest has none.
+	Passes bool
 	// Says is one sentence: when it holds, and what a person can do.
 	Says string
 	// Do is what a person does about it, in a sentence or two.
@@ -54,17 +58,28 @@ type Rule struct {
 	Asks *Question
 }
 
-// informing are the names of the rules that inform: each decision asks for them.
-var informing = func() map[string]bool {
-	names := map[string]bool{}
-	for _, r := range All {
-		names[r.Name] = r.Informs
+// named are the rules by their names.
+var named = func() map[string]*Rule {
+	all := map[string]*Rule{}
+	for i := range All {
+		all[All[i].Name] = &All[i]
 	}
-	return names
+	return all
 }()
 
+// Named is the rule of that name; the zero value for a name of no rule.
+func Named(name string) Rule {
+	if r := named[name]; r != nil {
+		return *r
+	}
+	return Rule{}
+}
+
 // Informs says whether the rule of that name informs only; false for a name of no rule.
-func Informs(name string) bool { return informing[name] }
+func Informs(name string) bool {
+	r := named[name]
+	return r != nil && r.Informs
+}
 
 func (r Rule) because(format string, values ...any) Reason {
 	return Reason{Name: r.Name, Message: fmt.Sprintf(format, values...)}

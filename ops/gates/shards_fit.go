@@ -4,11 +4,12 @@ import "fmt"
 
 // ShardsDoNotFitRule is the rule shards-do-not-fit.
 var ShardsDoNotFitRule = Rule{
-	Name:   "shards-do-not-fit",
-	Kind:   Refuses,
-	Says:   "Nodes leave only if the nodes that remain may hold all shards, by cluster.max_shards_per_node and by total_shards_per_node of the cluster and of each table.",
-	Do:     "Raise the limit that is named, drop tables or partitions, or keep more nodes.",
-	Source: "CrateDB manual, cluster.max_shards_per_node and total_shards_per_node",
+	Name:    "shards-do-not-fit",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "Nodes leave only if the nodes that remain may hold all shards, by cluster.max_shards_per_node and by total_shards_per_node of the cluster and of each table.",
+	Do:      "Raise the limit that is named, drop tables or partitions, or keep more nodes.",
+	Source:  "CrateDB manual, cluster.max_shards_per_node and total_shards_per_node",
 }
 
 // ShardsDoNotFit names the limit.

@@ -9,6 +9,7 @@ import (
 var SizeNotVisibleRule = Rule{
 	Name:   "size-not-visible",
 	Kind:   Waits,
+	Passes: true,
 	Says:   "Kubernetes says that the volumes have grown, and CrateDB does not see at least nine tenths of it on each node: sys.nodes.fs shows the file system that CrateDB writes to. After two minutes that is reported, and it is waited for no longer.",
 	Do:     "Compare `df` in the pod with the size of the claim. A pod that is down shows it once it is back; a file system that several volumes share never shows it.",
 	Source: "CrateDB, sys.nodes, fs; cluster.info.update.interval",

@@ -2,11 +2,12 @@ package gates
 
 // SuspendRule is the rule suspend-without-consent.
 var SuspendRule = Rule{
-	Name:   "suspend-without-consent",
-	Kind:   Refuses,
-	Says:   "All data groups at 0 replicas stop the whole cluster: without the consent suspend that is taken for a mistake.",
-	Do:     "Put the numbers of replicas back or, to suspend the cluster, write `suspend` into `spec.operations.consent`.",
-	Source: "docs/operations.md, suspend and resume",
+	Name:    "suspend-without-consent",
+	Kind:    Refuses,
+	Webhook: "suspend",
+	Says:    "All data groups at 0 replicas stop the whole cluster: without the consent suspend that is taken for a mistake.",
+	Do:      "Put the numbers of replicas back or, to suspend the cluster, write `suspend` into `spec.operations.consent`.",
+	Source:  "docs/operations.md, suspend and resume",
 }
 
 // Suspend is all groups at 0 without the consent.

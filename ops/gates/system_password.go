@@ -2,9 +2,10 @@ package gates
 
 // SystemPasswordLostRule is the rule system-password-lost.
 var SystemPasswordLostRule = Rule{
-	Name: "system-password-lost",
-	Kind: Refuses,
-	Says: "After bootstrap the Secret of the user system is not recreated by itself: a person who has a backup of it wants that one. One that a person makes is taken, and its password is set in the database.",
+	Name:    "system-password-lost",
+	Kind:    Refuses,
+	Webhook: "password_update",
+	Says:    "After bootstrap the Secret of the user system is not recreated by itself: a person who has a backup of it wants that one. One that a person makes is taken, and its password is set in the database.",
 	Do: "Restore the Secret, or make it again with a new password: `kubectl create secret generic user-system-CLUSTER --from-literal=password=\"$(openssl rand -base64 24)\"`. " +
 		"stevedore then sets that password in the database.",
 	Source: "docs/operations.md, passwords",

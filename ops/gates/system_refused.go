@@ -4,9 +4,10 @@ import "time"
 
 // SystemRefusedRule is the rule system-login-refused.
 var SystemRefusedRule = Rule{
-	Name: "system-login-refused",
-	Kind: Refuses,
-	Says: "The database refuses the password of the user system, whose Secret has not changed, though every pod is ready: somebody has changed it in the database.",
+	Name:    "system-login-refused",
+	Kind:    Refuses,
+	Webhook: "password_update",
+	Says:    "The database refuses the password of the user system, whose Secret has not changed, though every pod is ready: somebody has changed it in the database.",
 	Do: "Put the password that the database has into the Secret, or any new one: a Secret that has changed is set in the database " +
 		"(`kubectl patch secret user-system-CLUSTER --type merge -p '{\"stringData\":{\"password\":\"…\"}}'`).",
 	Source: "docs/operations.md, passwords",

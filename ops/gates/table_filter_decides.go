@@ -4,8 +4,9 @@ import "strings"
 
 // TableFilterDecidesRule is the rule table-filter-decides-alone.
 var TableFilterDecidesRule = Rule{
-	Name: "table-filter-decides-alone",
-	Kind: Refuses,
+	Name:    "table-filter-decides-alone",
+	Kind:    Refuses,
+	Webhook: "scale",
 	Says: "From CrateDB 5.9 on a table's `require` decides alone where its shards may be, and without one its `include`: no exclusion counts for it, neither the cluster's nor the table's own. " +
 		"Such a table cannot leave a node that these filters let it use, unless they change for the time of the drain. The consent `extend-table-filters` does not help where partitions have different filters, " +
 		"where a filter asks for an address that is not known, or where somebody has changed the filters during the drain.",

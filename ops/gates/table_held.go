@@ -2,11 +2,12 @@ package gates
 
 // TableHeldRule is the rule table-allocation-held.
 var TableHeldRule = Rule{
-	Name:   "table-allocation-held",
-	Kind:   Refuses,
-	Says:   "Nodes leave only if each table lets its shards move: by a routing.allocation.enable of its own, none, new_primaries or primaries, a table keeps them, or its replicas, where they are, whatever is excluded.",
-	Do:     "Run the statement that is named, or keep the nodes. After the drain the setting may be made again.",
-	Source: "CrateDB manual, routing.allocation.enable of a table",
+	Name:    "table-allocation-held",
+	Kind:    Refuses,
+	Webhook: "scale",
+	Says:    "Nodes leave only if each table lets its shards move: by a routing.allocation.enable of its own, none, new_primaries or primaries, a table keeps them, or its replicas, where they are, whatever is excluded.",
+	Do:      "Run the statement that is named, or keep the nodes. After the drain the setting may be made again.",
+	Source:  "CrateDB manual, routing.allocation.enable of a table",
 }
 
 // TableHeld names the tables, and the statement that lets each go.

@@ -4,11 +4,12 @@ import "fmt"
 
 // TablesTooOldRule is the rule tables-too-old.
 var TablesTooOldRule = Rule{
-	Name:   "tables-too-old",
-	Kind:   Refuses,
-	Says:   "A major version refuses tables that were created before the major version before it: 5.x those from before 4.0, 6.x those from before 5.0. A node that finds one does not start.",
-	Do:     "Make each table that the message names anew with the version that runs: CREATE TABLE a new one of the same columns, INSERT INTO it the rows of the old one, then ALTER CLUSTER SWAP TABLE and DROP TABLE; or drop it.",
-	Source: "CrateDB manual, sys.checks: tables need to be recreated; release notes of 5.0.0 and 6.0.0",
+	Name:    "tables-too-old",
+	Kind:    Refuses,
+	Webhook: "upgrade",
+	Says:    "A major version refuses tables that were created before the major version before it: 5.x those from before 4.0, 6.x those from before 5.0. A node that finds one does not start.",
+	Do:      "Make each table that the message names anew with the version that runs: CREATE TABLE a new one of the same columns, INSERT INTO it the rows of the old one, then ALTER CLUSTER SWAP TABLE and DROP TABLE; or drop it.",
+	Source:  "CrateDB manual, sys.checks: tables need to be recreated; release notes of 5.0.0 and 6.0.0",
 }
 
 // TableAge is a table, or a partition of one, and the version of CrateDB that it

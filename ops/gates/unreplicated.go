@@ -2,11 +2,12 @@ package gates
 
 // UnreplicatedRule is the rule unreplicated-tables.
 var UnreplicatedRule = Rule{
-	Name:   "unreplicated-tables",
-	Kind:   Refuses,
-	Says:   "With unreplicated: refuse no node goes down that holds the only started copy of a shard; by default it does, and the tables are named beforehand.",
-	Do:     "Give the tables that are named replicas, or set `spec.operations.unreplicated: proceed`, and they are not whole while the node is away.",
-	Source: "docs/definition.md, spec.operations.unreplicated",
+	Name:    "unreplicated-tables",
+	Kind:    Refuses,
+	Webhook: "change_compute",
+	Says:    "With unreplicated: refuse no node goes down that holds the only started copy of a shard; by default it does, and the tables are named beforehand.",
+	Do:      "Give the tables that are named replicas, or set `spec.operations.unreplicated: proceed`, and they are not whole while the node is away.",
+	Source:  "docs/definition.md, spec.operations.unreplicated",
 }
 
 // Unreplicated names the tables whose shards have no other copy.

@@ -4,11 +4,12 @@ import "time"
 
 // UpgradeStoppedRule is the rule upgrade-stopped.
 var UpgradeStoppedRule = Rule{
-	Name:   "upgrade-stopped",
-	Kind:   Refuses,
-	Says:   "The first pod on the new version did not come up within its limit: the upgrade stops there, and the template returns to what the other pods run, to protect them. A pod in which the new version has started is never put back on the older one by stevedore.",
-	Do:     "Where the new version has started in the pod: set a version or registry that works, of the same minor version or a newer one; the pod is recreated on it. Where it never started: that, or take the change back.",
-	Source: "docs/operations.md, upgrade; CrateDB manual, upgrading: no downgrade",
+	Name:    "upgrade-stopped",
+	Kind:    Refuses,
+	Webhook: "upgrade",
+	Says:    "The first pod on the new version did not come up within its limit: the upgrade stops there, and the template returns to what the other pods run, to protect them. A pod in which the new version has started is never put back on the older one by stevedore.",
+	Do:      "Where the new version has started in the pod: set a version or registry that works, of the same minor version or a newer one; the pod is recreated on it. Where it never started: that, or take the change back.",
+	Source:  "docs/operations.md, upgrade; CrateDB manual, upgrading: no downgrade",
 }
 
 // UpgradeStopped names the pod and its state. Started is true when a container

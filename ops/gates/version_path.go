@@ -2,11 +2,12 @@ package gates
 
 // VersionPathRule is the rule version-path.
 var VersionPathRule = Rule{
-	Name:   "version-path",
-	Kind:   Refuses,
-	Says:   "A rolling upgrade goes from one minor version to the next, and to the next major only from the last minor before it: nodes further apart do not work in one cluster.",
-	Do:     "Set the versions that the message names one after the other, each when the upgrade before it has succeeded.",
-	Source: "CrateDB manual, rolling upgrade; release notes of 4.1, 5.0, 6.0, 6.1 and 6.2",
+	Name:    "version-path",
+	Kind:    Refuses,
+	Webhook: "upgrade",
+	Says:    "A rolling upgrade goes from one minor version to the next, and to the next major only from the last minor before it: nodes further apart do not work in one cluster.",
+	Do:      "Set the versions that the message names one after the other, each when the upgrade before it has succeeded.",
+	Source:  "CrateDB manual, rolling upgrade; release notes of 4.1, 5.0, 6.0, 6.1 and 6.2",
 }
 
 // VersionPath names each step of the way where the desired version is more than

@@ -7,8 +7,9 @@ import (
 
 // VolumesRule is the rule volume-change-not-supported.
 var VolumesRule = Rule{
-	Name: "volume-change-not-supported",
-	Kind: Refuses,
+	Name:    "volume-change-not-supported",
+	Kind:    Refuses,
+	Webhook: "expand_storage",
 	Says: "A volume claim keeps its storage class. Another class is done by replacing the volumes node by node, which deletes the old ones: that needs the consent `delete-volumes` in a definition that was applied before. " +
 		"The size may grow, and disks may be added or removed, without that; but no disk is removed while it is being added, and none of a cluster that is being made.",
 	Do: "Put the old value back. Or push the consent `delete-volumes` alone, and the other class once that is applied. Or let a new group take the place of this one: add it, then shrink the old one, whose claims stay. " +

@@ -8,9 +8,10 @@ import (
 
 // VolumesGrowRule is the rule volumes-grow.
 var VolumesGrowRule = Rule{
-	Name: "volumes-grow",
-	Kind: Waits,
-	Says: "Volumes of claims are being made larger, or get another VolumeAttributesClass. The first claim of a StatefulSet goes alone: the others follow once its volume is as desired. No pod restarts for it.",
+	Name:   "volumes-grow",
+	Kind:   Waits,
+	Passes: true,
+	Says:   "Volumes of claims are being made larger, or get another VolumeAttributesClass. The first claim of a StatefulSet goes alone: the others follow once its volume is as desired. No pod restarts for it.",
 	Do: "Nothing. If it stays at one claim, look at its events with `kubectl describe pvc`. " +
 		"A driver that cannot expand a volume in use (it works offline) waits for its pod to go: restart the cluster, or write `spec.operations.offlineResize: restart`.",
 	Source: "Kubernetes, persistent volumes, Expanding Persistent Volumes Claims",

@@ -2,8 +2,9 @@ package gates
 
 // VolumesReplacedRule is the rule volumes-replaced.
 var VolumesReplacedRule = Rule{
-	Name: "volumes-replaced",
-	Kind: Waits,
+	Name:   "volumes-replaced",
+	Kind:   Waits,
+	Passes: true,
 	Says: "The definition asks for another storage class, or for smaller volumes, and consents with `delete-volumes`. One node after the other is drained in place and comes back on new volumes; " +
 		"its claims are deleted only when its shards are on other nodes.",
 	Do:     "Nothing. If it stays at one node, the other waits and refusals say why: often the other nodes cannot hold what is on it. Add a node, or put the old volumes back in the definition.",

@@ -2,11 +2,12 @@ package gates
 
 // VolumesTooSmallRule is the rule volumes-too-small.
 var VolumesTooSmallRule = Rule{
-	Name:   "volumes-too-small",
-	Kind:   Refuses,
-	Says:   "Volumes become smaller only if the shards of all nodes fit on the disks that the nodes have afterwards, below the low watermark: CrateDB puts no shard on a disk above it, and each shard is wholly on one disk. Otherwise a later node could not be drained.",
-	Do:     "Ask for larger volumes or for more nodes, or delete data.",
-	Source: "CrateDB manual, cluster.routing.allocation.disk.watermark.low",
+	Name:    "volumes-too-small",
+	Kind:    Refuses,
+	Webhook: "expand_storage",
+	Says:    "Volumes become smaller only if the shards of all nodes fit on the disks that the nodes have afterwards, below the low watermark: CrateDB puts no shard on a disk above it, and each shard is wholly on one disk. Otherwise a later node could not be drained.",
+	Do:      "Ask for larger volumes or for more nodes, or delete data.",
+	Source:  "CrateDB manual, cluster.routing.allocation.disk.watermark.low",
 }
 
 // VolumesTooSmall gives what has to fit, what there is room for, and on how many nodes.

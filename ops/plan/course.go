@@ -112,7 +112,7 @@ func (c *course) turn(desired *model.Desired, observed *model.Observed, before, 
 	}
 	if op == nil {
 		for _, wait := range d.Waits {
-			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !passing(wait.Name) && !suppliable(wait.Name) &&
+			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !gates.Named(wait.Name).Passes && !suppliable(wait.Name) &&
 				!slices.ContainsFunc(c.ahead, func(g Gate) bool { return g.Name == gate.Name }) {
 				c.ahead = append(c.ahead, gate)
 			}
@@ -155,15 +155,6 @@ func (c *course) goesOn(kind string) {
 		return
 	}
 	c.current, c.last = c.recorded, c.recorded
-}
-
-// passing are waits of the run itself, which a cluster at rest has not.
-func passing(name string) bool {
-	return slices.Contains([]string{
-		gates.PodsReadyRule.Name, gates.JoinedRule.Name, gates.StableForRule.Name, gates.MasterStableRule.Name, gates.ReplicasLiveRule.Name,
-		gates.VolumesGrowRule.Name, gates.PodsResizeRule.Name, gates.SetRecreatedRule.Name, gates.SizeNotVisibleRule.Name, gates.VolumesReplacedRule.Name, gates.DisksRemovedRule.Name, gates.ExclusionsReturnRule.Name,
-		gates.RestoreRunningRule.Name, gates.RestoreWaitsRule.Name,
-	}, name)
 }
 
 func (c *course) begin(kind, summary string) {

@@ -1,6 +1,7 @@
 package tell
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -134,32 +135,9 @@ func Refused(t *pass.Pass) {
 		operation = "create"
 	}
 	aim.Outcome(t, model.OperationUpdate, model.StatusFailure, joined, model.Report{
-		Event: model.EventFeedback, Operation: operation, Action: refusedAction(list[0], operation), Reason: "Refused", Warning: true,
+		Event: model.EventFeedback, Operation: operation, Action: cmp.Or(gates.Named(list[0]).Webhook, operation), Reason: "Refused", Warning: true,
 		Message: strings.Join(words, "; "), Names: list,
 	})
-}
-
-// refusedAction is crate-operator's word for what was refused.
-func refusedAction(name, operation string) string {
-	switch name {
-	case gates.RaisedRule.Name, gates.ClaimOfAnotherClusterRule.Name, gates.ClaimVersionRule.Name,
-		gates.MasterQuorumRule.Name, gates.MasterGroupStaysRule.Name, gates.NamesStayRule.Name, gates.GroupRemovalRule.Name, gates.NewGroupRule.Name,
-		gates.ReplicasDoNotFitRule.Name, gates.LastOfZoneRule.Name, gates.TableFilterRule.Name, gates.TableFilterDecidesRule.Name, gates.DiskDoesNotFitRule.Name,
-		gates.ShardsDoNotFitRule.Name, gates.TableHeldRule.Name, gates.ShardPlaceRule.Name, gates.DrainBlockedRule.Name, gates.ExclusionHiddenRule.Name, gates.ShrinkAbortedRule.Name:
-		return "scale"
-	case gates.VersionPathRule.Name, gates.TablesTooOldRule.Name, gates.ReleaseLosesDataRule.Name, gates.UpgradeStoppedRule.Name, gates.DowngradeRule.Name:
-		return "upgrade"
-	case gates.SuspendRule.Name:
-		return "suspend"
-	case gates.UpdateStrategyRule.Name, gates.RestartStoppedRule.Name,
-		gates.AbortedRule.Name, gates.HoldHiddenRule.Name, gates.UnreplicatedRule.Name, gates.CopiesReturnRule.Name:
-		return "change_compute"
-	case gates.VolumesRule.Name, gates.VolumeShrinkRule.Name, gates.VolumesTooSmallRule.Name, gates.ClassExpandsRule.Name, gates.AttributesUnusableRule.Name, gates.AttributesStayRule.Name:
-		return "expand_storage"
-	case gates.SystemRefusedRule.Name, gates.SystemPasswordLostRule.Name, gates.PasswordUnusableRule.Name:
-		return "password_update"
-	}
-	return operation
 }
 
 // onlyTriesAgain reports whether all that is left to do was refused at its last attempt, by the
