@@ -196,7 +196,7 @@ func (o *ownership) inSync(p prepared, live *object) (bool, string) {
 			return false, changes[0].Path + " differs"
 		}
 	} else if live.GetAnnotations()[names.AppliedAnnotation] != p.hash {
-		return false, "what is wanted has changed since it was applied"
+		return false, "what is desired has changed since it was applied"
 	}
 	if o.isAccepted(p, live) {
 		return true, ""

@@ -42,7 +42,7 @@ type inventory struct {
 }
 
 // inventoryObject is the parent as it is applied: its members are the objects
-// that are wanted and those left over.
+// that are desired and those left over.
 func inventoryObject(namespace, cluster, version string, members []compare.Key) (*unstructured.Unstructured, error) {
 	if len(members) > MaxInventory {
 		return nil, fmt.Errorf("the cluster %s/%s has %d objects, an inventory holds %d: move some into a kustomization of their own",

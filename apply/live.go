@@ -1,7 +1,6 @@
 // Package apply is the only one that reads and writes Kubernetes objects: live
-// state from watches, the difference to what is wanted, server-side apply, the
-// inventory and readiness. An object in sync is known to be so without a
-// request.
+// state from watches, the difference to what is desired, server-side apply, the inventory and readiness. An object
+// in sync is known to be so without a request.
 package apply
 
 import (

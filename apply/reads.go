@@ -23,9 +23,9 @@ type reads struct {
 	strip cache.TransformFunc
 }
 
-// reader makes them. What is compared with an object that is wanted comes as JSON, of any
-// kind; pods, which are the largest and change the most, and what is read without its
-// content, come as protobuf, which takes both sides a fifth as long.
+// reader makes them. What is compared with an object that is desired comes as JSON, of any kind; pods, which are
+// the largest and change the most, and what is read without its content, come as protobuf, which takes both sides
+// a fifth as long.
 type reader struct {
 	objects  dynamic.Interface
 	pods     corev1client.PodsGetter

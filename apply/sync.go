@@ -17,8 +17,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 )
 
-// Leftover is an object of the cluster that is no longer wanted. It is
-// reported, never deleted.
+// Leftover is an object of the cluster that is no longer desired. It is reported, never deleted.
 type Leftover struct {
 	Key compare.Key
 	// Data is true for what may hold the user's data: StatefulSets, claims,
@@ -217,7 +216,7 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adopt
 		why = "it exists and is taken over"
 	}
 	if live != nil && live.GetAnnotations()[names.AppliedAnnotation] == p.hash {
-		// What is wanted is what we applied: somebody changed it back.
+		// What is desired is what we applied: somebody changed it back.
 		if err := a.repairs.next(p.key, why); err != nil {
 			return false, err
 		}

@@ -252,7 +252,7 @@ func TestAChangeOfWhatIsWantedIsMadeExactly(t *testing.T) {
 	}{
 		{"an image", withContainer(base, func(c map[string]any) { c["image"] = "crate:6.4.1" }),
 			[]compare.FieldChange{{Path: "spec.template.spec.containers[name=crate].image", From: "crate:6.4.0", To: "crate:6.4.1", Op: compare.OpChange}}, nil},
-		{"a field that is no longer wanted is removed", withContainer(base, func(c map[string]any) { delete(c, "readinessProbe"); c["env"] = c["env"].([]any)[:2] }),
+		{"a field that is no longer desired is removed", withContainer(base, func(c map[string]any) { delete(c, "readinessProbe"); c["env"] = c["env"].([]any)[:2] }),
 			[]compare.FieldChange{
 				{Path: "spec.template.spec.containers[name=crate].env[name=POD_NAME]", Op: compare.OpRemove},
 				{Path: "spec.template.spec.containers[name=crate].readinessProbe.httpGet.path", Op: compare.OpRemove},

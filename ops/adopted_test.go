@@ -151,7 +151,7 @@ func TestAChangeThatIsTakenBackBeforeTheRestartReleasesNothing(t *testing.T) {
 	byTemplate(w)
 	w.desired.Abort = true // it does not begin
 	for range 20 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	checkKept(t, w)
@@ -170,7 +170,7 @@ func TestAPodIsEvictedInTheMiddleOfTheRestart(t *testing.T) {
 				w.run(60)
 				byAnnotation(w)
 				for range after {
-					_, err := w.turn()
+					_, err := w.pass()
 					require.NoError(t, err)
 				}
 				w.pods[victim].away = 2
@@ -192,7 +192,7 @@ func TestAGrowInTheMiddleOfTheRestartLeavesNoPodOnTheAdoptedTemplate(t *testing.
 				w.run(60)
 				ask(w)
 				for range after {
-					_, err := w.turn()
+					_, err := w.pass()
 					require.NoError(t, err)
 				}
 				w.desired.Sets = slices.Clone(w.desired.Sets)
@@ -254,7 +254,7 @@ func TestATemplateThatDoesNotRunGivesTheAdoptedOneBack(t *testing.T) {
 	byTemplate(w)
 	w.bad = map[string]bool{"t2": true}
 	for range 1200 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	hash, _ := split(w.live["crate-data-hot-c"])
@@ -295,7 +295,7 @@ func TestADefinitionThatIsRefusedIsNotTheOneItWasAdoptedWith(t *testing.T) {
 	w.desired, w.template = sized(w.desired, "1Gi"), "t7" // volumes never become smaller like that
 	var refused []model.Reason
 	for range 20 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		refused = d.Refusals
 	}
@@ -313,7 +313,7 @@ func TestALostRecordInTheMiddleOfTheRestartLeavesNoPodBehind(t *testing.T) {
 			w.run(60)
 			byTemplate(w)
 			for range after {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			w.record = model.Record{}
@@ -361,7 +361,7 @@ func TestAGroupThatWasEvictedMeanwhileIsReleasedToo(t *testing.T) {
 	w.now = w.now.Add(time.Minute)
 	byAnnotation(w)
 	for range 8 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	w.pods["crate-data-cold-c-0"].away = 2
@@ -369,7 +369,7 @@ func TestAGroupThatWasEvictedMeanwhileIsReleasedToo(t *testing.T) {
 	checkReleased(t, w)
 }
 
-// Its StatefulSet is made again around its pods, with larger claim templates, and on its template.
+// Its StatefulSet is recreated around its pods, with larger claim templates, and on its template.
 func TestTheVolumesOfAnAdoptedClusterGrowWithoutARestart(t *testing.T) {
 	w := adoptedWorld(t, sized(wantedCluster(3), sizeBefore))
 	w.run(60)

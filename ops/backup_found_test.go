@@ -18,7 +18,7 @@ func TestTheNextLookAtAWindowThatWaitsIsSoon(t *testing.T) {
 	})
 	w.ahead(10 * time.Minute)
 	for range 60 {
-		d := afterTurns(t, w, 1)
+		d := afterPasses(t, w, 1)
 		if due := w.record.Backups.Due; due.Schedule != "" {
 			assert.LessOrEqual(t, d.LookAgain, 5*time.Second, "schedule %s waits", due.Schedule)
 		}
@@ -46,16 +46,16 @@ func TestASnapshotThatIsInNoListAnyMoreHasFailed(t *testing.T) {
 			w.ahead(10 * time.Minute)
 			for i := 0; w.record.Backups.Running == nil || w.record.Backups.Running.Asked.IsZero(); i++ {
 				require.Less(t, i, 60)
-				afterTurns(t, w, 1)
+				afterPasses(t, w, 1)
 			}
 			c.loses(w)
 			w.ahead(5 * time.Second)
-			afterTurns(t, w, 3)
+			afterPasses(t, w, 3)
 			require.NotNil(t, w.record.Backups.Running, "one list is not believed: the node that gives it may be behind")
 			for i := 0; w.record.Backups.Running != nil; i++ {
 				require.Less(t, i, 200)
 				w.ahead(2 * time.Second)
-				afterTurns(t, w, 1)
+				afterPasses(t, w, 1)
 			}
 			assert.Equal(t, 1, reported(w, "SnapshotFailed"))
 			w.silent, w.takes = false, 2
@@ -67,7 +67,7 @@ func TestASnapshotThatIsInNoListAnyMoreHasFailed(t *testing.T) {
 }
 
 // An object store may refuse just when a snapshot has succeeded: CrateDB then shows nothing of the repository.
-func TestASnapshotThatSucceededBeforeItsRepositoryWentSilentHasNotFailed(t *testing.T) {
+func TestASnapshotThatSucceededBeforeItsRepositoryBecameUnreachableHasNotFailed(t *testing.T) {
 	w := backedUpWorld(t)
 	w.ahead(10 * time.Minute)
 	w.calm(60)
@@ -79,12 +79,12 @@ func TestASnapshotThatSucceededBeforeItsRepositoryWentSilentHasNotFailed(t *test
 	for i := 0; w.record.Backups.Running != nil; i++ {
 		require.Less(t, i, 200)
 		w.ahead(2 * time.Second)
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 	assert.Zero(t, reported(w, "SnapshotFailed"))
 	assert.Equal(t, 1, reported(w, "SnapshotUnknown"))
 	w.ahead(10 * time.Minute)
-	d := afterTurns(t, w, 5)
+	d := afterPasses(t, w, 5)
 	assert.Contains(t, messages(d.Waits), "it is not known which snapshots there are", "none begins before that is known")
 	assert.Len(t, w.record.Backups.Taken, 1)
 	w.silent = false
@@ -118,7 +118,7 @@ func TestARepositoryThatIsOursAgainIsUsed(t *testing.T) {
 	w.record.Backups.Foreign, w.record.Backups.ForeignAt = "nightly-1", w.now
 	w.repositories[name].snapshots = []*toySnapshot{{name: "nightly-1", state: model.SnapshotSuccess, finished: w.now}}
 	w.ahead(11 * time.Minute)
-	d := afterTurns(t, w, 20)
+	d := afterPasses(t, w, 20)
 	assert.Contains(t, reasons(d.Waits), "repository-not-ours", "it was looked at again, and is not")
 	w.repositories[name].snapshots = nil
 	w.ahead(11 * time.Minute)
@@ -132,14 +132,14 @@ func TestAnotherRepositoryWaitsForTheSnapshotAndVerifiedForThat(t *testing.T) {
 	w.ahead(10 * time.Minute)
 	for i := 0; w.record.Backups.Running == nil; i++ {
 		require.Less(t, i, 60)
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
-	afterTurns(t, w, 5)
+	afterPasses(t, w, 5)
 	w.desired.Backups.Repository.Base, w.desired.Revision = "/elsewhere", "rev-2"
 	for i := 0; len(w.created) == 1; i++ {
 		require.Less(t, i, 3000)
 		require.False(t, w.record.Revision == "rev-2" && w.record.Stage == model.StageVerified, "the repository is not there yet")
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 	w.calm(60)
 	assert.Equal(t, model.StageVerified, w.record.Stage)
@@ -151,7 +151,7 @@ func TestASnapshotOfALostRecordInAnotherRepositoryIsWaitedFor(t *testing.T) {
 	w.ahead(10 * time.Minute)
 	for i := 0; len(w.taken()) == 0; i++ {
 		require.Less(t, i, 60)
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 	w.record = model.Record{}
 	w.desired.Backups.Repository.Base, w.desired.Revision = "/elsewhere", "rev-2"
@@ -177,7 +177,7 @@ func TestASnapshotThatNobodyHasAskedForWaitsForAPodThatWasTakenDown(t *testing.T
 	w.template, w.desired.Revision = "t2", "rev-t2"
 	for i := 0; !w.anyAway(); i++ {
 		require.Less(t, i, 600)
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 	at := w.now.Add(-time.Hour)
 	w.record.Backups.Running = &model.RunningSnapshot{Name: model.SnapshotName("often", at), Schedule: "often", Began: at}
@@ -192,18 +192,18 @@ func TestNoPodGoesDuringASnapshotThatAListLacks(t *testing.T) {
 	w.ahead(10 * time.Minute)
 	for i := 0; w.record.Backups.Running == nil || w.record.Backups.Running.Asked.IsZero(); i++ {
 		require.Less(t, i, 60)
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 	w.silent, w.looksAway = true, true
 	w.template, w.desired.Revision = "t2", "rev-t2"
 	for i := 0; w.record.Backups.Running != nil && i < 400; i++ {
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 		require.True(t, w.record.Backups.Running == nil || !w.anyAway(), "it is waited for until it counts as gone")
 	}
 	assert.Nil(t, w.record.Backups.Running)
 	for i := 0; w.pods["crate-data-hot-c-2"].template != "t2"; i++ {
 		require.Less(t, i, 3000)
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 }
 
@@ -214,12 +214,12 @@ func TestASnapshotThatIsLateWaitsForANodeThatIsAwayDuringAnOperation(t *testing.
 	w.template, w.desired.Revision = "t2", "rev-t2"
 	for i := 0; w.record.Operation == nil || w.record.Operation.Step != model.StepNext; i++ {
 		require.Less(t, i, 600)
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 	w.pods["crate-data-hot-c-1"].away = 50
 	w.ahead(10 * time.Minute)
 	for w.pods["crate-data-hot-c-1"].away > 0 {
-		afterTurns(t, w, 1) // the world refuses a snapshot that begins while a node is away
+		afterPasses(t, w, 1) // the world refuses a snapshot that begins while a node is away
 	}
 	w.calm(2000)
 	assert.NotEmpty(t, w.taken())
@@ -237,11 +237,11 @@ func TestASnapshotThatNobodyCanAskForHoldsNoOperationUp(t *testing.T) {
 			w.template, w.desired.Revision = "t2", "rev-t2"
 			for i := 0; w.record.Operation == nil || w.record.Operation.Step != model.StepNext; i++ {
 				require.Less(t, i, 600)
-				afterTurns(t, w, 1)
+				afterPasses(t, w, 1)
 			}
 			w.record.Backups.Running = &model.RunningSnapshot{Name: model.SnapshotName("often", w.now), Schedule: "often", Began: w.now}
 			hinders(w)
-			afterTurnsOf(w, 2000)
+			afterPassesOf(w, 2000)
 			assert.Equal(t, "t2", w.pods["crate-data-hot-c-2"].template)
 			assert.GreaterOrEqual(t, reported(w, "SnapshotFailed"), 1)
 		})

@@ -47,7 +47,7 @@ func TestARiskyOperationBeginsAfterANewSnapshot(t *testing.T) {
 			c.change(w)
 			seen := false
 			for range 40 {
-				d := afterTurns(t, w, 1)
+				d := afterPasses(t, w, 1)
 				seen = seen || slices.Contains(reasons(d.Waits), "snapshot-newer") || slices.Contains(reasons(d.Waits), "snapshot-first")
 				if w.record.Operation != nil && backup.Risky(w.record.Operation.Kind) {
 					assert.Len(t, w.taken(), c.taken, "it begins after the snapshot")
@@ -80,7 +80,7 @@ func TestAnOperationWaitsForASnapshotThatFails(t *testing.T) {
 	w := freshWorld(t)
 	w.endsAs = model.SnapshotPartial
 	to(w, "6.4.4")
-	d := afterTurns(t, w, 60)
+	d := afterPasses(t, w, 60)
 	assert.Contains(t, reasons(d.Waits), "snapshot-newer")
 	assert.Nil(t, w.record.Operation)
 	assert.Len(t, w.taken(), 1, "not one at each look")
@@ -105,12 +105,12 @@ func TestASnapshotOfSomeTablesIsNotNewEnough(t *testing.T) {
 }
 
 // A gate never forbids the repair that its own condition calls for.
-func TestTheCureOfARedClusterWaitsForNoSnapshot(t *testing.T) {
+func TestTheRepairOfARedClusterWaitsForNoSnapshot(t *testing.T) {
 	w := freshWorld(t)
 	w.red = true
 	to(w, "6.4.4")
 	for range 20 {
-		d := afterTurns(t, w, 1)
+		d := afterPasses(t, w, 1)
 		require.NotContains(t, reasons(d.Waits), "snapshot-newer")
 	}
 	assert.NotNil(t, w.record.Operation)
@@ -123,7 +123,7 @@ func TestARepositoryThatSomebodyDropsIsCreatedAgain(t *testing.T) {
 		w := backedUpWorld(t)
 		w.takes = 1000
 		w.ahead(10 * time.Minute)
-		afterTurns(t, w, 10)
+		afterPasses(t, w, 10)
 		require.NotNil(t, w.record.Backups.Running)
 		w.repositories = map[string]*toyRepository{}
 		w.takes = 3
@@ -149,11 +149,11 @@ func TestNoPodGoesDownUnderASnapshotThatNoListingShows(t *testing.T) {
 	w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Minute })
 	w.takes = 1000
 	w.ahead(10 * time.Minute)
-	afterTurns(t, w, 10)
+	afterPasses(t, w, 10)
 	require.NotNil(t, w.record.Backups.Running)
 	w.silent, w.unshown = true, true
 	w.template, w.desired.Revision = "t2", "rev-t2"
-	d := afterTurns(t, w, 70)
+	d := afterPasses(t, w, 70)
 	assert.Contains(t, reasons(d.Waits), "snapshot-running")
 	assert.Zero(t, w.pods["crate-data-hot-c-0"].restarts)
 }
@@ -163,7 +163,7 @@ func TestAnUpgradeThatStoppedHalfwayWaitsForNoSnapshot(t *testing.T) {
 	w := freshWorld(t)
 	to(w, "6.4.4")
 	for i := 0; len(versionsOf(w)) == 1 && i < 2000; i++ {
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 	require.Len(t, versionsOf(w), 2)
 	w.record.Operation = nil
@@ -194,7 +194,7 @@ func TestARiskyOperationWaitsForARepositoryThatIsStillToBeMade(t *testing.T) {
 			c.loses(w)
 			to(w, "6.4.4")
 			for range 200 {
-				afterTurns(t, w, 1)
+				afterPasses(t, w, 1)
 				if op := w.record.Operation; op != nil && op.Kind == model.OperationUpgrade {
 					break
 				}
@@ -211,10 +211,10 @@ func TestBeforeCrateDBListsWhatRunsNoListingEndsASnapshot(t *testing.T) {
 		w := backedUpWorld(t)
 		w.takes = 1000
 		w.ahead(10 * time.Minute)
-		afterTurns(t, w, 10)
+		afterPasses(t, w, 10)
 		require.NotNil(t, w.record.Backups.Running)
 		w.silent, w.record.Version = true, version
-		afterTurns(t, w, 200)
+		afterPasses(t, w, 200)
 		assert.Equal(t, ends, w.record.Backups.Running == nil, version)
 	}
 }

@@ -177,7 +177,7 @@ func TestAListThatIsEmptyAllAtOnceSaysNothing(t *testing.T) {
 	w.silent = true
 	w.ahead(10 * time.Minute)
 	for range 20 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	assert.Len(t, w.record.Backups.Taken, 2, "a repository that does not answer has lost nothing")
@@ -196,11 +196,11 @@ func TestTheSnapshotsOfOthersAreNoPlaceForOurs(t *testing.T) {
 	w.record.Backups = nil // as after a lost record
 	w.repositories = map[string]*toyRepository{firstOf(w.repositories): {snapshots: []*toySnapshot{{name: "nightly-1", state: model.SnapshotSuccess, finished: w.now}}}}
 	for range 20 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	w.ahead(20 * time.Minute)
-	d := afterTurns(t, w, 20)
+	d := afterPasses(t, w, 20)
 	assert.Contains(t, reasons(d.Waits), "repository-not-ours")
 	assert.Equal(t, []string{"nightly-1 SUCCESS"}, w.taken())
 }
@@ -210,7 +210,7 @@ func TestATableThatCannotBeReadIsNamedBefore(t *testing.T) {
 		w := backedUpWorld(t)
 		w.closed = []string{"doc.one"}
 		w.ahead(10 * time.Minute)
-		d := afterTurns(t, w, 20)
+		d := afterPasses(t, w, 20)
 		assert.Contains(t, reasons(d.Waits), "backup-tables-unreadable")
 		assert.Contains(t, reasons(d.Waits), "backup-waits")
 		assert.Equal(t, 1, reported(w, "TablesUnreadable"))
@@ -242,7 +242,7 @@ func TestSnapshotsAndOperationsWaitForEachOther(t *testing.T) {
 		w.takes = 20
 		w.ahead(10 * time.Minute)
 		w.template, w.desired.Revision = "t2", "rev-t2"
-		d := afterTurns(t, w, 15)
+		d := afterPasses(t, w, 15)
 		assert.Nil(t, w.record.Operation, "the restart waits")
 		assert.Subset(t, reasons(d.Waits), []string{"snapshot-first", "backup-running"})
 		require.NotNil(t, w.record.Backups.Running)
@@ -256,13 +256,13 @@ func TestSnapshotsAndOperationsWaitForEachOther(t *testing.T) {
 		w.ahead(10 * time.Minute)
 		w.template, w.desired.Revision = "t2", "rev-t2"
 		for range 100 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		require.NotNil(t, w.record.Operation, "the restart has begun, and its pods wait for the snapshot")
 		assert.Zero(t, w.pods["crate-data-hot-c-0"].restarts)
 		for i := 0; w.pods["crate-data-hot-c-2"].template != "t2" && i < 6000; i++ {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		assert.Equal(t, "t2", w.pods["crate-data-hot-c-2"].template)
@@ -272,7 +272,7 @@ func TestSnapshotsAndOperationsWaitForEachOther(t *testing.T) {
 		w.desired.Operations.StableFor = 90 * time.Second
 		w.template, w.desired.Revision = "t2", "rev-t2"
 		for w.record.Operation == nil {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		w.ahead(8 * time.Minute) // the next window is near, and the restart goes on
@@ -286,7 +286,7 @@ func TestSnapshotsAndOperationsWaitForEachOther(t *testing.T) {
 		w.calm(60)
 		to(w, "6.4.3")
 		for w.record.Operation == nil {
-			afterTurns(t, w, 1)
+			afterPasses(t, w, 1)
 		}
 		w.ahead(8 * time.Minute)
 		d := w.calm(3000)
@@ -299,9 +299,9 @@ func TestSnapshotsAndOperationsWaitForEachOther(t *testing.T) {
 		w := backedUpWorld(t)
 		w.closed = []string{"doc.one"}
 		w.ahead(10 * time.Minute)
-		afterTurns(t, w, 5)
+		afterPasses(t, w, 5)
 		w.ahead(time.Hour)
-		afterTurns(t, w, 10)
+		afterPasses(t, w, 10)
 		assert.Equal(t, 1, reported(w, "BackupOverdue"))
 	})
 }
@@ -310,7 +310,7 @@ func TestARepositoryThatCannotBeMadeIsTriedAgainAndKeepsNothingElse(t *testing.T
 	w := newWorld(t, backedUp())
 	w.broken = errors.New("[stevedore] path is not accessible on master node")
 	for range 60 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	assert.True(t, w.record.Bootstrap.Done)
@@ -325,7 +325,7 @@ func TestOtherCredentialsAndNewNodesHaveTheRepositoryVerified(t *testing.T) {
 		b.Repository = definition.BackupRepository{Type: "s3", Settings: []definition.Setting{{Name: "bucket", Value: "b"}},
 			Secrets: []definition.SecretSetting{{Name: "access_key", Ref: definition.SecretKeyRef{Name: "s3", Key: "id"}}}}
 	}))
-	d := afterTurns(t, w, 60)
+	d := afterPasses(t, w, 60)
 	assert.Contains(t, reasons(d.Waits), "repository-secret-missing")
 	w.putSecret("s3", map[string][]byte{"id": []byte("AKIA\n")})
 	w.calm(60)
@@ -384,25 +384,25 @@ func firstOf(m map[string]*toyRepository) string {
 	return ""
 }
 
-// calm takes turns until nothing is left to do and no snapshot runs.
+// calm runs passes until nothing is left to do and no snapshot runs.
 func (w *world) calm(turns int) model.Decision {
 	w.t.Helper()
 	for range turns {
-		d, err := w.turn()
+		d, err := w.pass()
 		if b := w.record.Backups; err == nil && d.Verdict == model.Done && !d.Save && (b == nil || b.Running == nil && b.Due.Schedule == "" && b.Fetch == nil) {
 			return d
 		}
 	}
-	require.Failf(w.t, "not calm", "after %d turns: %v", turns, reasons(afterTurns(w.t, w, 1).Waits))
+	require.Failf(w.t, "not calm", "after %d turns: %v", turns, reasons(afterPasses(w.t, w, 1).Waits))
 	return model.Decision{}
 }
 
-// afterTurns takes turns, and returns the last decision.
-func afterTurns(t *testing.T, w *world, turns int) model.Decision {
+// afterPasses runs passes, and returns the last decision.
+func afterPasses(t *testing.T, w *world, turns int) model.Decision {
 	t.Helper()
 	var last model.Decision
 	for range turns {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		last = d
 	}
@@ -428,7 +428,7 @@ func TestWhatWaitsForASnapshotIsReportedOnce(t *testing.T) {
 	w.ahead(10 * time.Minute)
 	w.until(func() bool { return w.record.Backups.Running != nil && !w.record.Backups.Running.Asked.IsZero() })
 	w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
-	afterTurns(t, w, 8)
+	afterPasses(t, w, 8)
 	assert.Equal(t, 1, reported(w, "SnapshotFirst"))
 	i := slices.IndexFunc(w.reports, func(r model.Report) bool { return r.Reason == "SnapshotFirst" })
 	assert.Equal(t, model.EventDelay, w.reports[i].Event)
@@ -437,7 +437,7 @@ func TestWhatWaitsForASnapshotIsReportedOnce(t *testing.T) {
 
 func TestTheNextLookIsAtTheNextWindow(t *testing.T) {
 	w := backedUpWorld(t)
-	d := afterTurns(t, w, 1)
+	d := afterPasses(t, w, 1)
 	assert.Equal(t, model.Done, d.Verdict)
 	until := w.now.Truncate(10 * time.Minute).Add(10 * time.Minute).Sub(w.now)
 	assert.InDelta(t, until.Seconds(), d.LookAgain.Seconds(), 1)

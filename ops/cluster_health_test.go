@@ -50,7 +50,7 @@ func TestTheHealthOfTheWholeClusterIsAskedBeforeANodeGoes(t *testing.T) {
 			c.change(s)
 			d := s.decide()
 			assert.Equal(t, c.restart, slices.Contains(reasons(d.Waits), "cluster-health"), "restart: %v", d.Waits)
-			assert.Equal(t, !c.restart, d.Record.Hold != nil, "the hold is the first that a pod's absence needs")
+			assert.Equal(t, !c.restart, d.Record.Lock != nil, "the allocation lock is the first that a pod's absence needs")
 
 			s = drainable(t)
 			c.change(s)
@@ -78,7 +78,7 @@ func TestNothingLeavesWhileAHiddenTableIsNotWell(t *testing.T) {
 			w.stuck, w.see = false, see
 			said := false
 			for range 40 {
-				d, err := w.turn()
+				d, err := w.pass()
 				require.NoError(t, err)
 				said = said || slices.Contains(reasons(d.Waits), "cluster-health")
 			}

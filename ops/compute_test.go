@@ -93,7 +93,7 @@ func TestWhatIsTakenBackIsResizedBack(t *testing.T) {
 		for turns := range 12 {
 			w := resizedWorld(t)
 			for range turns {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			if w.give(little); lose {
@@ -139,7 +139,7 @@ func TestWhatAResizeWaitsFor(t *testing.T) {
 			c.so(w)
 			var d model.Decision
 			for range 30 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 			}
 			assert.Len(t, w.resized, c.asked)
 			for name, p := range w.pods {
@@ -171,13 +171,13 @@ func TestAResizeThatStoppedGoesOn(t *testing.T) {
 				w := resizedWorld(t)
 				w.kubelet = map[string]model.ResizeStage{hot + "-0": stage}
 				for range 20 {
-					_, _ = w.turn()
+					_, _ = w.pass()
 				}
 				if w.now = w.now.Add(2 * time.Hour); stage == model.ResizeDeferred {
 					assert.Zero(t, reported(w, "ResizeStopped"), "a deferred one has its time")
 				}
 				for range 3 {
-					_, _ = w.turn()
+					_, _ = w.pass()
 				}
 				assert.Equal(t, 1, reported(w, "ResizeStopped"))
 				c.cure(w)
@@ -201,7 +201,7 @@ func TestAResizeByRestart(t *testing.T) {
 		{"resize: restart after one was resized and one cannot be", func(w *world) {
 			w.kubelet = map[string]model.ResizeStage{hot + "-1": model.ResizeInfeasible}
 			for range 20 {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			w.desired.Operations.Resize, w.desired.Revision = model.ResizeRestart, "rev-policy"
 		}, 2},
@@ -209,7 +209,7 @@ func TestAResizeByRestart(t *testing.T) {
 			w.can = model.CanResize{}
 			w.kubelet = map[string]model.ResizeStage{hot + "-0": model.ResizeAsked}
 			for range 20 {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			w.can = model.CanResize{Served: model.No}
 		}, 3},
@@ -219,7 +219,7 @@ func TestAResizeByRestart(t *testing.T) {
 				w := resizedWorld(t)
 				c.so(w)
 				for i := 0; i < 6 && lose; i++ {
-					_, _ = w.turn()
+					_, _ = w.pass()
 				}
 				if lose && !strings.Contains(c.name, " after ") {
 					w.record.Computes, w.record.Saved = nil, nil
@@ -242,7 +242,7 @@ func TestTheRightToResizeComesLater(t *testing.T) {
 	w := resizedWorld(t)
 	w.can.Allowed = model.No
 	for range 10 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.Empty(t, w.resized)
 	w.can = canResize
@@ -339,7 +339,7 @@ func TestNoResizeSucceedsBeforeARestartThatBringsIt(t *testing.T) {
 	w.until(func() bool { return len(w.resized) == 1 })
 	w.template, w.desired.Revision = "t3", "rev-t3"
 	for range 300 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		whole := true
 		for name, a := range w.compute {

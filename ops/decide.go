@@ -38,7 +38,7 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 		keep(t)
 		t.Decision.Apply = true
 		volume.Expand(t)
-		volume.Alone(t)
+		volume.KeepOthers(t)
 		volume.Guard(t)
 		t.Decision.Effective.Budgets = t.Record.Budgets
 		t.Waits(gates.Applied(t.Observed.ApplyErrors))
@@ -53,7 +53,7 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 // mayTouch reports whether this cluster is ours to touch at all. One that is not is kept as it is.
 func mayTouch(t *pass.Pass, record *model.Record) bool {
 	switch {
-	case lifecycle.Anothers(t):
+	case lifecycle.OwnedByAnother(t):
 		t.Record = *record // it is the other's: nothing is written to it
 		return false
 	case lifecycle.Removed(t), lifecycle.Released(t), lifecycle.Paused(t):
@@ -72,7 +72,7 @@ func mayTouch(t *pass.Pass, record *model.Record) bool {
 		keep(t)
 		return false
 	}
-	if lifecycle.Renamed(t) || lifecycle.NotOurs(t) || lifecycle.Foreign(t) || lifecycle.Classless(t) {
+	if lifecycle.Renamed(t) || lifecycle.NotOurs(t) || lifecycle.Foreign(t) || lifecycle.RefuseClassless(t) {
 		keep(t)
 		tell.Refused(t)
 		return false
@@ -84,14 +84,14 @@ func mayTouch(t *pass.Pass, record *model.Record) bool {
 func decideNext(t *pass.Pass) {
 	// What of it may be applied now.
 	aim.RefuseDefinition(t)
-	aim.SettleAdopted(t)
+	aim.UpdateAdopted(t)
 	create(t)
 	backup.Backup(t)
 	volume.Replace(t)
 	volume.Removed(t)
 	compute.Begin(t)
 	start(t)
-	hold(t)
+	startBootstrap(t)
 
 	// What else is to be done, none of it waiting for the rest.
 	tell.Failures(t)
@@ -107,9 +107,9 @@ func decideNext(t *pass.Pass) {
 	compute.Resize(t)
 	compute.Less(t)
 	lifecycle.Bootstrap(t)
-	work(t)
+	continueOperation(t)
 	access.Claims(t)
-	tell.SettledFailures(t)
+	tell.DropPastFailures(t)
 
 	access.WatchDenied(t)
 	setting.OthersFilters(t)

@@ -24,7 +24,7 @@ type situation struct {
 func made(t testing.TB) *situation {
 	w := newWorld(&testing.T{}, wantedCluster(3))
 	for range 30 {
-		if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
+		if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
 			return &situation{d: w.desired, o: w.observe(), r: w.record}
 		}
 	}
@@ -365,7 +365,7 @@ func TestADefinitionThatNeverStartedIsRepaired(t *testing.T) {
 	}
 	got := ops.Decide(d, o, r, model.Policy{}, now)
 	assert.Empty(t, got.Refusals)
-	assert.Equal(t, model.TemplateWanted, got.Effective.Sets[0].Template)
+	assert.Equal(t, model.TemplateDesired, got.Effective.Sets[0].Template)
 	require.NotNil(t, got.Disruptive)
 	assert.Equal(t, model.Action{Kind: model.ActionRecreatePod, Pod: "p0", PodUID: "u0"}, *got.Disruptive)
 
@@ -374,7 +374,7 @@ func TestADefinitionThatNeverStartedIsRepaired(t *testing.T) {
 
 	o.Pods[0].Terminating, o.Pods[0].Started, o.Pods[0].Version = false, now, "5.10.1"
 	got = ops.Decide(d, o, r, model.Policy{}, now)
-	assert.Equal(t, model.TemplateWanted, got.Effective.Sets[0].Template, "one has started and none has come up: there is no data (seed 512328)")
+	assert.Equal(t, model.TemplateDesired, got.Effective.Sets[0].Template, "one has started and none has come up: there is no data (seed 512328)")
 
 	o.Pods[1].Ready = true
 	got = ops.Decide(d, o, r, model.Policy{}, now)

@@ -10,12 +10,12 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// turns has the daemon look so often; the world asserts at each deletion that nobody's volume goes
+// passes has the daemon look so often; the world asserts at each deletion that nobody's volume goes
 // with a pod.
-func (w *world) turns(n int) {
+func (w *world) passes(n int) {
 	w.t.Helper()
 	for range n {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(w.t, err)
 	}
 }
@@ -37,7 +37,7 @@ func TestARestartStopsAtAPodWhoseClaimIsBeingDeletedAndGoesOnByAgreement(t *test
 			w.run(60)
 			w.deletesClaim(hot + "-1")
 			ask(w)
-			w.turns(80)
+			w.passes(80)
 			assert.Equal(t, []int{1, 0, 0}, w.restarts())
 			assert.Equal(t, "all", w.persistent, "no lock is held while it waits")
 			d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
@@ -62,7 +62,7 @@ func TestAVolumeThatMayGoIsReplacedByOneRestart(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	w.deletesClaim(hot + "-2")
-	w.turns(20)
+	w.passes(20)
 	assert.Equal(t, 1, reported(w, "ClaimBeingDeleted"))
 	assert.Equal(t, model.StageVerified, w.record.Stage, "the revision is as it was")
 	assert.Equal(t, []int{0, 0, 0}, w.restarts())
@@ -71,7 +71,7 @@ func TestAVolumeThatMayGoIsReplacedByOneRestart(t *testing.T) {
 	assert.Equal(t, []int{0, 0, 1}, w.restarts())
 	assert.False(t, w.claims[2].Terminating)
 	w.deletesClaim(hot + "-2")
-	w.turns(5)
+	w.passes(5)
 	assert.Equal(t, 2, reported(w, "ClaimBeingDeleted"), "another claim of the same name is told again")
 }
 
@@ -84,7 +84,7 @@ func TestAPodThatWasMadeSinceItsClaimWasDeletedIsNotRestartedForIt(t *testing.T)
 	late := w.claims[2]
 	w.run(100)
 	w.claims[2] = late
-	w.turns(60)
+	w.passes(60)
 	assert.Equal(t, []int{0, 0, 1}, w.restarts())
 }
 
@@ -94,7 +94,7 @@ func TestTheVolumeOfOneOfTwoVotersStaysUntilThereAreMore(t *testing.T) {
 	w.run(60)
 	w.deletesClaim(hot + "-0")
 	w.agrees(hot + "-0")
-	w.turns(60)
+	w.passes(60)
 	assert.Zero(t, w.pods[hot+"-0"].restarts)
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Contains(t, reasons(d.Waits), "claim-being-deleted")
@@ -123,8 +123,8 @@ func TestAClaimThatIsDeletedInTheLastMomentKeepsItsPod(t *testing.T) {
 		name  string
 		until func(*world) bool
 	}{
-		{"under the lock", func(w *world) bool { return w.persistent == "primaries" && w.record.Operation.Step == model.StepHold }},
-		{"before the lock", func(w *world) bool { return w.record.Hold != nil }},
+		{"under the lock", func(w *world) bool { return w.persistent == "primaries" && w.record.Operation.Step == model.StepLock }},
+		{"before the lock", func(w *world) bool { return w.record.Lock != nil }},
 	} {
 		for _, zones := range []bool{false, true} {
 			t.Run(c.name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestAClaimThatIsDeletedInTheLastMomentKeepsItsPod(t *testing.T) {
 				byAnnotation(w)
 				w.until(func() bool { return c.until(w) })
 				w.deletesClaim(pod)
-				w.turns(40)
+				w.passes(40)
 				assert.Zero(t, w.pods[pod].restarts)
 				assert.Equal(t, "all", w.persistent)
 				w.agrees(pod)
@@ -152,7 +152,7 @@ func TestAnUpgradeDoesNotBeginWhereItWouldStopAtADeletedClaim(t *testing.T) {
 	w := upgradable(t, wantedCluster(3))
 	w.deletesClaim(hot + "-2")
 	to(w, "6.4.3")
-	w.turns(40)
+	w.passes(40)
 	assert.Nil(t, w.record.Operation)
 	assert.Equal(t, []int{0, 0, 0}, w.restarts())
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)

@@ -45,7 +45,7 @@ func TestDenialsAreThoseOfTheUserAndOfAllItsRoles(t *testing.T) {
 
 // The words name what is denied and the statement that takes it back, which the test of
 // ops/cratedb runs on CrateDB.
-func TestWhatSystemIsDeniedIsSaidInEveryTurnAndReportedOnce(t *testing.T) {
+func TestWhatSystemIsDeniedIsSaidInEveryPassAndReportedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		denied []model.Denial
@@ -130,7 +130,7 @@ func nothingLeavesWhile(t *testing.T, w *world, gate string) {
 	t.Helper()
 	said := false
 	for range 40 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		said = said || slices.Contains(append(reasons(d.Refusals), reasons(d.Waits)...), gate)
 	}
@@ -151,7 +151,7 @@ func TestNodesThatCouldNotBeReadAreNotAway(t *testing.T) {
 	}
 	w.stuck = false
 	for range 10 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		assert.NotContains(t, reasons(d.Waits), "leaving-node-away")
 		i := slices.Index(reasons(d.Waits), "nodes-known")

@@ -57,7 +57,7 @@ func TestATemplateMountsTheDisksThatItsStatefulSetHas(t *testing.T) {
 		"disks spec.template.spec.containers[crate].volumeMounts[data1]", "disks spec.volumeClaimTemplates[data1]",
 	}, classes)
 
-	// It is made again with the claim template, and its pods stay as they are.
+	// It is recreated with the claim template, and its pods stay as they are.
 	recreated, saved, text := put(saved, model.EffectiveSet{Template: model.TemplateKept, Sizes: both})
 	assert.Equal(t, manifest.TemplateOf(one), manifest.TemplateOf(recreated))
 	assert.NotContains(t, text, "/data/data1")
@@ -69,7 +69,7 @@ func TestATemplateMountsTheDisksThatItsStatefulSetHas(t *testing.T) {
 	assert.NotEqual(t, manifest.TemplateOf(one), manifest.TemplateOf(whole))
 	assert.Contains(t, text, "-Cpath.data=/data/data0,/data/data1\"")
 
-	// One that is made again without the disk has the template of before.
+	// One that is recreated without the disk has the template of before.
 	back, saved, text := put(saved, model.EffectiveSet{Template: model.TemplateKept, Sizes: first, Remember: true})
 	assert.Equal(t, manifest.TemplateOf(one), manifest.TemplateOf(back))
 	assert.NotContains(t, text, "data1")

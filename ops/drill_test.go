@@ -41,7 +41,7 @@ func (w *world) newestTaken() *model.TakenSnapshot {
 	return &w.record.Backups.Taken[len(w.record.Backups.Taken)-1]
 }
 
-// drilling takes turns until tables of a drill are there.
+// drilling runs passes until tables of a drill are there.
 func (w *world) drilling() {
 	w.t.Helper()
 	w.until(func() bool { return len(w.restored) > 0 })
@@ -163,7 +163,7 @@ func TestADrillIsInNobodysWay(t *testing.T) {
 	t.Run("its tables are not the cluster's", func(t *testing.T) {
 		w := drilledWorld(t)
 		w.drilling()
-		d := afterTurns(t, w, 1)
+		d := afterPasses(t, w, 1)
 		assert.Equal(t, model.Done, d.Verdict)
 		assert.Contains(t, reasons(d.Waits), gates.DrillRunningRule.Name)
 		assert.NotContains(t, reasons(d.Waits), gates.PodsReadyRule.Name)
@@ -186,7 +186,7 @@ func TestADrillIsInNobodysWay(t *testing.T) {
 		w.drilling()
 		w.undroppable = true
 		w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
-		d := afterTurnsOf(w, 20)
+		d := afterPassesOf(w, 20)
 		assert.Contains(t, reasons(d.Waits), gates.DrillEndsRule.Name)
 		assert.Nil(t, w.record.Operation)
 		w.ahead(time.Minute)
@@ -231,11 +231,11 @@ func TestADrillIsInNobodysWay(t *testing.T) {
 	})
 }
 
-// afterTurnsOf takes turns whose actions may fail, and returns the last decision.
-func afterTurnsOf(w *world, turns int) model.Decision {
+// afterPassesOf runs passes whose actions may fail, and returns the last decision.
+func afterPassesOf(w *world, turns int) model.Decision {
 	var last model.Decision
 	for range turns {
-		if d, err := w.turn(); err == nil {
+		if d, err := w.pass(); err == nil {
 			last = d
 		}
 	}
@@ -266,7 +266,7 @@ func TestADrillWaitsForASnapshot(t *testing.T) {
 		b.Drill = &definition.Drill{Cron: "*/5 * * * *"}
 	})
 	w.ahead(time.Hour)
-	d := afterTurns(t, w, 5)
+	d := afterPasses(t, w, 5)
 	assert.Contains(t, reasons(d.Waits), gates.DrillWaitsRule.Name)
 	assert.Equal(t, model.Done, d.Verdict)
 	w.commands.BackupAt = w.now.UTC().Format(time.RFC3339)
@@ -308,9 +308,9 @@ func TestADrillOfATableThatNeverComesEnds(t *testing.T) {
 	w := drilledWorld(t)
 	w.needs = 1_000_000
 	w.drilling()
-	afterTurns(t, w, 5)
+	afterPasses(t, w, 5)
 	w.ahead(9 * time.Minute)
-	afterTurns(t, w, 2)
+	afterPasses(t, w, 2)
 	assert.Zero(t, reported(w, "DrillFailed"))
 	w.needs = 2
 	w.ahead(2 * time.Minute)
@@ -342,7 +342,7 @@ func TestADrillOfALostRecordIsFoundThoughTheRepositoryIsInUse(t *testing.T) {
 			w.needs = 1_000_000
 			w.drilling()
 			w.record.Backups, w.unseen = nil, unseen
-			afterTurnsOf(w, 60)
+			afterPassesOf(w, 60)
 			assert.Empty(t, w.restored)
 			assert.Equal(t, 1, reported(w, "DrillFound"))
 			assert.NotEmpty(t, w.record.Backups.Repository.Settings, "and then it is verified")
@@ -372,7 +372,7 @@ func TestADrillEndsWithItsDefinitionThoughNobodyAnswers(t *testing.T) {
 	w.drilling()
 	w.desired.Backups, w.desired.Revision = nil, "rev-without"
 	w.see = func(db *model.Database) { *db = model.Database{At: db.At, Contact: model.No} }
-	afterTurnsOf(w, 10)
+	afterPassesOf(w, 10)
 	w.see = nil
 	w.calm(60)
 	assert.Empty(t, w.restored)
@@ -391,7 +391,7 @@ func TestNodesThatHaveJoinedVerifyTheRepositoryBeforeADrillGoesOn(t *testing.T) 
 			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchNext })
 			joined := w.record.Backups.Repository.Nodes
 			w.record.Backups.Repository.Nodes = strings.Join(strings.Split(joined, ",")[1:], ",")
-			d := afterTurns(t, w, 1)
+			d := afterPasses(t, w, 1)
 			assert.Contains(t, messages(d.Waits), "it waits: a node that has joined verifies the repository first")
 			assert.Empty(t, w.restores)
 			w.until(func() bool { return len(w.restores) > 0 })
@@ -404,7 +404,7 @@ func TestNodesThatHaveJoinedVerifyTheRepositoryBeforeADrillGoesOn(t *testing.T) 
 		w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchNext })
 		w.record.Backups.Fetch.Repository = "stevedore_00000000"
 		w.record.Backups.Repository.Nodes = "others"
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 		assert.Equal(t, model.FetchAsk, w.record.Backups.Fetch.Step)
 	})
 }
@@ -425,7 +425,7 @@ func TestWhatIsLeftOfADrillIsFoundWithoutItsSnapshot(t *testing.T) {
 			w.restored["stevedore_drill_0123456789ab_doc.t1"] = -1 // somebody's, or another cluster's
 			edit(w)
 			w.record.Backups = nil
-			afterTurnsOf(w, 60)
+			afterPassesOf(w, 60)
 			assert.Equal(t, map[string]int{"stevedore_drill_0123456789ab_doc.t1": -1}, w.restored)
 			assert.Equal(t, 1, reported(w, "DrillFound"))
 		})

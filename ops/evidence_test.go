@@ -18,12 +18,12 @@ func leavingOne(t *testing.T) *world {
 	return w
 }
 
-// waitsBy takes turns until a wait of this name is there.
+// waitsBy runs passes until a wait of this name is there.
 func (w *world) waitsBy(name string, turns int) model.Reason {
 	w.t.Helper()
 	var d model.Decision
 	for range turns {
-		d, _ = w.turn()
+		d, _ = w.pass()
 		if i := slices.IndexFunc(d.Waits, func(r model.Reason) bool { return r.Name == name }); i >= 0 {
 			return d.Waits[i]
 		}
@@ -63,14 +63,14 @@ func TestANodeWithShardsThatSystemMayNotSeeStays(t *testing.T) {
 			}
 			for range 30 {
 				w.stuck = true // the table's own filter, say, keeps it there
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			assert.Empty(t, w.lowered)
 			// What heals it passes: the shard moves, or somebody may be asked again.
 			w.shards, w.noCrash, w.noVolume, w.noSuperuser, w.stuck = nil, false, false, false, false
 			for range 60 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			assert.Equal(t, []string{cold + " 2 to 1"}, w.lowered)
@@ -116,7 +116,7 @@ func TestWhoFoundANodeEmptyIsInTheRecordAndInTheReport(t *testing.T) {
 			w := leavingOne(t)
 			c.change(w)
 			for range 100 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 				if op := w.record.Operation; op != nil && op.Shrink != nil && op.Step == model.StepGone {
 					require.Len(t, op.Shrink.Evidence, 1, "the record says it before the node is gone")
@@ -186,7 +186,7 @@ func TestANodeThatIsAwayIsVouchedForByTheSuperuserElsewhere(t *testing.T) {
 			sh := &model.Shrink{Set: cold, From: 2, To: 1, Before: 2, Drained: db.At.Add(1), Leaving: []model.LeavingNode{{Name: cold + "/1", Pod: cold + "-1", Ordinal: 1}}}
 			r := model.Record{ClusterID: "id-1", Sets: []model.RecordedSet{{Name: cold, Group: "cold", Replicas: 2}}, Operation: &model.Operation{Kind: model.OperationShrink, Step: model.StepDrain, Shrink: sh}}
 			d := tiers(3, 1)
-			x := scale.EvidenceWanted(&d, &o, &r)
+			x := scale.NeedsEvidence(&d, &o, &r)
 			assert.Equal(t, c.want, x.Absent)
 			assert.Empty(t, x.Pods)
 			if len(c.want) > 0 {

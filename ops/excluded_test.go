@@ -80,7 +80,7 @@ func grownWith(t *testing.T, key, value string) *world {
 	w.desired = wantedCluster(4)
 	w.desired.Revision = "four"
 	for range 60 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	return w
@@ -115,7 +115,7 @@ func TestAGrowSaysNothingOfWhatCouldNotBeRead(t *testing.T) {
 	w.desired = wantedCluster(4)
 	w.desired.Revision = "four"
 	for range 60 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	assert.Zero(t, reported(w, "GrowSucceeded"))
@@ -124,13 +124,13 @@ func TestAGrowSaysNothingOfWhatCouldNotBeRead(t *testing.T) {
 
 // Somebody's filter holds up no upgrade and no other size; that the grow brought nothing is
 // told as a failure.
-func TestAGrowWhoseNodesAreExcludedGivesWayToWhatElseIsWanted(t *testing.T) {
+func TestAGrowWhoseNodesAreExcludedGivesWayToWhatElseIsDesired(t *testing.T) {
 	w := grownWith(t, "_name", "crate-data-hot-c/3")
 	require.NotNil(t, w.record.Operation)
 	w.desired = wantedCluster(5)
 	w.desired.Revision = "five"
 	for range 60 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	assert.Len(t, w.pods, 5)
@@ -172,7 +172,7 @@ func TestADrainEndsNobodysExclusionAndGoesOnWhenOthersEndTheEffectOfOurs(t *test
 			w.besideOurs(c.key, c.value)
 			var refused bool
 			for range 150 {
-				d, _ := w.turn()
+				d, _ := w.pass()
 				refused = refused || slices.Contains(reasons(d.Refusals), "exclusion-voids-others")
 			}
 			assert.Equal(t, c.refused, refused)
@@ -196,7 +196,7 @@ func TestOurExclusionIsNotTakenOffWhileThatWouldEndTheExclusionsOfOthers(t *test
 	w.besideOurs("_name", hot+"/0")
 	var refused bool
 	for range 60 {
-		d, _ := w.turn()
+		d, _ := w.pass()
 		refused = refused || slices.Contains(reasons(d.Refusals), "exclusion-voids-others")
 	}
 	assert.True(t, refused)

@@ -38,7 +38,7 @@ func TestAnAbortEndsADrill(t *testing.T) {
 			w.needs = 2
 			w.desired.Backups.Schedules = nil
 			w.now = time.Date(2026, 3, 5, 12, 30, 1, 0, time.UTC)
-			d := afterTurns(t, w, 10)
+			d := afterPasses(t, w, 10)
 			assert.Nil(t, w.record.Backups.Fetch, "the next one waits until the abort is taken back")
 			assert.Contains(t, reasons(d.Waits), gates.DrillWaitsRule.Name)
 			assert.Contains(t, messages(d.Waits), "stevedore resume")
@@ -57,9 +57,9 @@ func TestAnAbortEndsADrillOfACommandForGood(t *testing.T) {
 	w.drilling()
 	w.undroppable = true
 	w.commands.Abort = "true"
-	afterTurnsOf(w, 5)
+	afterPassesOf(w, 5)
 	w.commands.Abort = "" // taken back before its tables could be dropped
-	afterTurnsOf(w, 5)
+	afterPassesOf(w, 5)
 	w.undroppable = false
 	w.calmed()
 	assert.Empty(t, w.restored)
@@ -72,7 +72,7 @@ func TestAnAbortEndsARestoreOfTables(t *testing.T) {
 	w.needs = 1_000_000
 	w.drilling()
 	w.restored["old.t3"] = 1
-	afterTurns(t, w, 2)
+	afterPasses(t, w, 2)
 	w.commands.Abort = "true"
 	d := w.calmed()
 	assert.Equal(t, []string{"old.t4"}, w.dropped)

@@ -356,7 +356,7 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 					e.db.Tables[i].Replicas = said[1]
 				}
 				for _, left := range capacity.NewForecast(&e.db, e.version, leaving, remaining, e.extend, e.leave).Refusals() {
-					assert.NotEqual(t, "replicas-do-not-fit", left.Name, "what it says is the cure: %s", left.Message)
+					assert.NotEqual(t, "replicas-do-not-fit", left.Name, "what it says is the remedy: %s", left.Message)
 				}
 			}
 		})

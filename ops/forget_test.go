@@ -9,10 +9,10 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-func TestOnlyAClusterThatWasLetGoOrThatIsNothingIsForgotten(t *testing.T) {
+func TestOnlyAClusterThatWasReleasedOrThatIsNothingIsForgotten(t *testing.T) {
 	released := model.Record{Command: model.SeenCommand{Commands: model.Commands{Released: "true"}}}
 	held := released
-	held.Hold = &model.Hold{}
+	held.Lock = &model.AllocationLock{}
 	kept := lifecycle.Remains{Sets: []string{"crate-data-hot-orders"}, Claims: []string{"data0-0", "data0-1", "data0-2", "data0-3"}}
 	for _, c := range []struct {
 		name    string

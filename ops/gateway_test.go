@@ -13,7 +13,7 @@ import (
 
 // After a shrink by more than half, a full outage before the restart that it makes due
 // would last for ever: the masters wait for more data nodes than there are.
-func TestAMasterThatWaitsForNodesThatHaveLeftIsMadeAnew(t *testing.T) {
+func TestAMasterThatWaitsForNodesThatHaveLeftIsRecreated(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		change    func(*situation)
@@ -68,18 +68,18 @@ func TestAMasterThatWaitsForNodesThatHaveLeftIsMadeAnew(t *testing.T) {
 	}
 }
 
-// The counts of what is wanted are for other nodes than there are: a master that is made
-// anew on them would wait on.
+// The counts of what is desired are for other nodes than there are: a master that is made anew on them would wait
+// on.
 func TestTemplatesOfMastersCountTheNodesThatThereAreWhileOneWaitsForMore(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*situation)
 		counts int
 	}{
-		{"a group more is wanted by now", func(s *situation) {
+		{"a group more is desired by now", func(s *situation) {
 			s.d.Sets = append(s.d.Sets, model.Set{Name: "crate-data-new-c", Group: "new", Data: true, Replicas: 5})
 		}, 4},
-		{"another template is wanted too", func(s *situation) {
+		{"another template is desired too", func(s *situation) {
 			s.d.Sets[1].Replicas = 9
 			s.pending(model.ChangeRestart)
 		}, 4},
@@ -99,9 +99,9 @@ func TestTemplatesOfMastersCountTheNodesThatThereAreWhileOneWaitsForMore(t *test
 	}
 }
 
-// A cluster that is being made has nothing to lose: what is wanted of it no more holds back
-// neither its gateway nor its end.
-func TestAMasterOfANewClusterThatWaitsForAGroupThatWentIsMadeAnew(t *testing.T) {
+// A cluster that is being made has nothing to lose: what is desired of it no more holds back neither its gateway
+// nor its end.
+func TestAMasterOfANewClusterThatWaitsForAGroupThatWentIsRecreated(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		change    func(*situation)

@@ -33,7 +33,7 @@ func TestExclusionsOfEarlierGroupsAreNotLeftBehind(t *testing.T) {
 	w.desired = tiers(3, 1)
 	both := false
 	for range 150 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		if len(w.idsOn(cold)) > 0 {
 			require.Empty(t, w.idsOn(hot), "what the first group excluded is given back before the second one's turn")
@@ -52,7 +52,7 @@ func TestExclusionsOfOthersAreNotWiped(t *testing.T) {
 	w.others = append(w.others, "somebody-else")
 	w.exclude += ",somebody-else"
 	for range 100 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		require.Subset(t, w.excluded(), w.others)
 	}
@@ -84,7 +84,7 @@ func TestATableWithACopyOnEachNodeBlocksNoShrink(t *testing.T) {
 		w := filled(t, tiers(3, 3))
 		w.fill(model.Table{Name: "doc.many", Replicas: "4-all", TotalShardsPerNode: -1}, 1, 6)
 		w.desired = tiers(3, 1)
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		assert.Contains(t, reasons(d.Refusals), "replicas-do-not-fit")
 		assert.Nil(t, w.record.Operation)
@@ -98,7 +98,7 @@ func TestANodeThatIsNotEmptyIsNeverStoppedHoweverLongItTakes(t *testing.T) {
 	w.snapshot = 1 << 30 // nothing moves
 	for range 50 {
 		w.now = w.now.Add(time.Hour)
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		require.Nil(t, d.Disruptive)
 	}
@@ -110,12 +110,12 @@ func TestANodeThatIsNotEmptyIsNeverStoppedHoweverLongItTakes(t *testing.T) {
 	checkShrunk(t, w, 4)
 }
 
-// With crate-operator, a hold that an earlier operation had left behind kept the
-// replicas of leaving nodes where they were.
-func TestAHoldThatWasLeftBehindStallsNoLaterShrink(t *testing.T) {
+// With crate-operator, an allocation lock that an earlier operation had left behind kept the replicas of leaving
+// nodes where they were.
+func TestAnAllocationLockThatWasLeftBehindStallsNoLaterShrink(t *testing.T) {
 	w := filled(t, tiers(3, 3))
 	w.persistent = "primaries"
-	w.record.Hold = &model.Hold{Set: cold, Value: "primaries", Before: "all"}
+	w.record.Lock = &model.AllocationLock{Set: cold, Value: "primaries", Before: "all"}
 	w.desired = tiers(3, 1)
 	w.runQuiet(150)
 	checkShrunk(t, w, 4)
@@ -130,7 +130,7 @@ func TestAShrinkDoesNotBeginWhereReplicasCannotMove(t *testing.T) {
 			w := filled(t, tiers(3, 3))
 			w.persistent, w.desired = value, tiers(3, 1)
 			for range 10 {
-				d, err := w.turn()
+				d, err := w.pass()
 				require.NoError(t, err)
 				require.Nil(t, w.record.Operation)
 				require.Contains(t, reasons(d.Waits), "allocation-enabled")
@@ -141,7 +141,7 @@ func TestAShrinkDoesNotBeginWhereReplicasCannotMove(t *testing.T) {
 			w := draining(t)
 			w.persistent = value
 			for range 20 {
-				d, err := w.turn()
+				d, err := w.pass()
 				require.NoError(t, err)
 				require.Nil(t, d.Disruptive)
 				require.Contains(t, reasons(d.Waits), "allocation-enabled")
@@ -170,7 +170,7 @@ func TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone(t *testing.T) {
 			require.NotContains(t, kinds(d), model.ActionIncludeNodes)
 			require.Contains(t, reasons(d.Waits), "nodes-gone")
 		}
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	w.runQuiet(150)
@@ -288,7 +288,7 @@ func TestAShrinkThatTookTooLongLeavesNoExclusionBehind(t *testing.T) {
 			end(w)
 			w.until(func() bool { return w.exclude == "somebody" && w.record.Exclusions == nil })
 			for range 10 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			assert.Equal(t, "somebody", w.exclude)
@@ -380,8 +380,8 @@ func (s *situation) version(pod, version string) {
 	}
 }
 
-// Seed 15340502: it is stuck on a template that came out of its turn, the record was lost, and
-// nothing says what it ran before.
+// Seed 15340502: it is stuck on a template that came out of order, the record was lost, and nothing says what it
+// ran before.
 func TestANodeOfAGroupThatIsGoneLeavesOnceNothingBringsItBackAndAllIsElsewhere(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -392,7 +392,7 @@ func TestANodeOfAGroupThatIsGoneLeavesOnceNothingBringsItBackAndAllIsElsewhere(t
 		{"for a moment only", func(s *situation) { s.o.Stable.Same = s.o.At.Add(-time.Minute) }, false},
 		{"the daemon has just begun to look", func(s *situation) { s.o.Stable.Same = time.Time{} }, false},
 		{"its process has just started", func(s *situation) { s.podOf(cold + "-2").Started = s.o.At.Add(-time.Minute) }, false},
-		{"the group is wanted: what is wanted of it may bring it back", func(s *situation) { s.d = tiers(3, 1) }, false},
+		{"the group is desired: what is desired of it may bring it back", func(s *situation) { s.d = tiers(3, 1) }, false},
 		{"a copy is missing", func(s *situation) {
 			s.o.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: 1, Tables: []string{"doc.t"}}
 		}, false},

@@ -15,14 +15,14 @@ import (
 // The guard of each is taken out in internal/mutations, and its test goes red.
 
 // There, a transient setting hid the persistent hold, and pods went without one.
-func TestATransientSettingThatHidesTheHoldIsSaidAndNoPodGoesWithoutIt(t *testing.T) {
+func TestATransientSettingThatHidesTheAllocationLockIsSaidAndNoPodGoesWithoutIt(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	w.transient = "all"
 	byTemplate(w)
 	said := false
 	for range 40 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		said = said || slices.Contains(reasons(d.Refusals), "hold-hidden")
 	}
@@ -33,16 +33,16 @@ func TestATransientSettingThatHidesTheHoldIsSaidAndNoPodGoesWithoutIt(t *testing
 	}
 }
 
-// There, a hold that an earlier operation had left behind stalled a later scale:
-// the new nodes got no replicas.
-func TestAHoldThatWasLeftBehindIsGivenBackBesideALaterScale(t *testing.T) {
+// There, an allocation lock that an earlier operation had left behind stalled a later scale: the new nodes got no
+// replicas.
+func TestAnAllocationLockThatWasLeftBehindIsGivenBackBesideALaterScale(t *testing.T) {
 	for _, known := range []string{"the record", "the annotation"} {
 		t.Run("known by "+known, func(t *testing.T) {
 			w := newWorld(t, wantedCluster(3))
 			w.run(60)
 			w.persistent = "primaries"
 			if known == "the record" {
-				w.record.Hold = &model.Hold{Set: hot, Value: "primaries", Before: "all"}
+				w.record.Lock = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}
 			} else {
 				w.record = model.Record{}
 			}
@@ -58,18 +58,18 @@ func TestAHoldThatWasLeftBehindIsGivenBackBesideALaterScale(t *testing.T) {
 	}
 }
 
-// There, new_primaries was the hold, and primaries that existed were unavailable
-// after a node had gone. Under primaries their replicas take their place.
-func TestExistingPrimariesStayAvailableUnderTheHold(t *testing.T) {
+// There, new_primaries was the allocation lock, and primaries that existed were unavailable after a node had gone.
+// Under primaries their replicas take their place.
+func TestExistingPrimariesStayAvailableUnderTheAllocationLock(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	byTemplate(w)
 	held := map[string]bool{}
 	for range 100 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		for _, a := range d.Actions() {
-			if a.Kind == model.ActionHoldAllocation {
+			if a.Kind == model.ActionLockAllocation {
 				held[a.Allocation] = true
 			}
 		}
@@ -79,7 +79,7 @@ func TestExistingPrimariesStayAvailableUnderTheHold(t *testing.T) {
 }
 
 // There, success was reported before it was true.
-func TestSuccessIsToldOnlyOnceItIsTrue(t *testing.T) {
+func TestSuccessIsReportedOnlyOnceItIsTrue(t *testing.T) {
 	missing := func(s *situation) {
 		s.o.Pods = s.o.Pods[:2]
 		s.o.Database.Nodes, s.o.Database.Pods = s.o.Database.Nodes[:2], s.o.Database.Pods[:2]
@@ -122,8 +122,8 @@ func TestSuccessIsToldOnlyOnceItIsTrue(t *testing.T) {
 		{"restarted, but a pod runs what was before", restarted, func(s *situation) { s.o.Pods[2].Template = "t0" }, ""},
 		{"restarted, but the controller has not seen the template", restarted, func(s *situation) { s.o.Sets[0].Generation = 9 }, ""},
 		{"restarted, but the template is not applied", restarted, func(s *situation) { s.o.Applied = model.Applied{} }, ""},
-		{"restarted, but the hold is still there", restarted, func(s *situation) {
-			s.r.Hold, s.o.Database.Allocation = &model.Hold{Set: hot, Value: "primaries", Before: "all"}, "primaries"
+		{"restarted, but the allocation lock is still there", restarted, func(s *situation) {
+			s.r.Lock, s.o.Database.Allocation = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}, "primaries"
 		}, ""},
 		{"restarted, but the last pod's node is not back", restarted, func(s *situation) {
 			missing(s)
@@ -171,7 +171,7 @@ func TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext(t *testing.T) {
 	w.until(func() bool { return w.record.Operation != nil && len(w.record.Operation.Restart.Done) == 2 })
 	w.commands.Abort = "true"
 	for range 10 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	require.Zero(t, reported(w, "RestartSucceeded"), "two of three are not all")

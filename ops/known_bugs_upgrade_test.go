@@ -11,7 +11,7 @@ import (
 )
 
 // With crate-operator, a version and more nodes in one change made the restart
-// wait for the number of nodes that was wanted, before they had been added.
+// wait for the number of nodes that was desired, before they had been added.
 func TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre(t *testing.T) {
 	w := upgradable(t, wantedCluster(3))
 	more := restartable(wantedCluster(5))
@@ -20,7 +20,7 @@ func TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre(t *testing.T) {
 	to(w, "6.4.3")
 	var order []string
 	for range 300 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		for _, r := range d.Reports {
 			if r.Reason == "UpgradeSucceeded" || r.Reason == "GrowStarted" {
@@ -44,7 +44,7 @@ func TestAnUpgradeThatIsTakenBackBringsTheOldImageBack(t *testing.T) {
 	to(w, "6.4.3")
 	w.bad[w.wanted()], w.unpullable[w.wanted()] = true, true
 	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepStopped })
-	_, err := w.turn()
+	_, err := w.pass()
 	require.NoError(t, err)
 	for set, template := range w.live {
 		assert.Equal(t, "6.3.7", w.versionOf(template), "%s: whoever is evicted now comes back on what works", set)

@@ -141,7 +141,7 @@ func zoneLeaves(t *testing.T) *situation {
 	w := threeZones(t, "abab", "cc")
 	w.leaves(4, 0, definition.ConsentLeaveZone)
 	for range 100 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		if op := w.record.Operation; op != nil && op.Step == model.StepDrain && !op.Shrink.Drained.IsZero() {
 			w.now = w.now.Add(time.Second)
@@ -267,7 +267,7 @@ func TestTheLastNodeOfAZoneThatWasAwayHasItsCopiesAgainBeforeItLeaves(t *testing
 	w := threeZones(t, "abab", "c")
 	w.leaves(4, 0, definition.ConsentLeaveZone)
 	for w.record.Operation == nil || w.record.Operation.Step != model.StepDrain {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	w.pods[cold+"-0"].away = 2 // back before CrateDB makes its copies anew

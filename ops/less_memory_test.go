@@ -50,7 +50,7 @@ func TestLessMemoryIsSaidWithTheHeapInUseAndHoldsNothingBack(t *testing.T) {
 			byTemplate(w)
 			first, then, last := "", "", ""
 			for range 200 {
-				d, err := w.turn()
+				d, err := w.pass()
 				assert.NoError(t, err)
 				said := waitsWith(d, "less-memory")
 				switch last = said; {

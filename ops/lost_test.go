@@ -49,9 +49,9 @@ func TestALostClusterIsNeitherFoundedAgainNorMadeSmaller(t *testing.T) {
 	}
 }
 
-// Seed 53273538: the record was lost while none was wanted, before the set was made. It is
-// made with what is wanted by now; a grow would wait for the bootstrap, and that for it.
-func TestASetOfWhichNoneWasWantedIsMadeWithTheCluster(t *testing.T) {
+// Seed 53273538: the record was lost while none was desired, before the set was made. It is made with what is
+// desired by now; a grow would wait for the bootstrap, and that for it.
+func TestASetOfWhichNoneWasDesiredIsMadeWithTheCluster(t *testing.T) {
 	for name, c := range map[string]struct {
 		recorded int
 		id       string

@@ -73,7 +73,7 @@ func TestNoNodeLeavesOrGoesDownWhileTheListOfNodesIsNotSure(t *testing.T) {
 			c.ask(w)
 			var d model.Decision
 			for range 40 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 			}
 			assert.Contains(t, waitNames(d), c.waits)
 			assert.Empty(t, w.lowered)
@@ -94,7 +94,7 @@ func TestANodeThatDoesNotAnswerHoldsUpThePodsOfOthersOnly(t *testing.T) {
 	newTemplate(w)
 	var first string
 	for range 60 {
-		d, err := w.turn()
+		d, err := w.pass()
 		if err == nil && d.Disruptive != nil {
 			first = d.Disruptive.Pod
 			break
@@ -114,7 +114,7 @@ func TestANodeThatDoesNotAnswerHoldsUpThePodsOfOthersOnly(t *testing.T) {
 	}
 	w.see = silence(node)
 	for range 60 {
-		d, err := w.turn()
+		d, err := w.pass()
 		if err == nil && d.Disruptive != nil {
 			assert.Equal(t, first, d.Disruptive.Pod)
 			return
@@ -141,7 +141,7 @@ func TestHowLongTheDatabaseHasStoodIsCountedUpToTheLastReading(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := view.View{Now: now}
 			v.Observed.Database.At = ago(c.read)
-			assert.Equal(t, time.Duration(c.stood)*time.Second, aim.Stood(&v, ago(c.from), ago(c.since)))
+			assert.Equal(t, time.Duration(c.stood)*time.Second, aim.LastedFor(&v, ago(c.from), ago(c.since)))
 		})
 	}
 }

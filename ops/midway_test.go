@@ -48,7 +48,7 @@ func TestALicenceWaitsForItsSecret(t *testing.T) {
 			w := c.from()
 			var d model.Decision
 			for range 30 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 				require.NotContains(t, kinds(d), model.ActionSetLicense)
 			}
 			assert.Contains(t, reasons(d.Waits), "secret-missing")
@@ -193,7 +193,7 @@ func TestAnAbortedOperationDoesNotBegin(t *testing.T) {
 			c.ask(w)
 			w.commands.Abort = "true"
 			for range 10 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			assert.Contains(t, reasons(w.at().decide().Refusals), c.refused)
@@ -218,8 +218,8 @@ func TestAGroupThatIsGoneLeavesBeforeTheClusterIsSuspended(t *testing.T) {
 	assert.Empty(t, d.Record.Suspended)
 }
 
-// What is held goes back as soon as the pod is back, in the same turn.
-func TestTheHoldGoesBackWithThePod(t *testing.T) {
+// What is held goes back as soon as the pod is back, in the same pass.
+func TestTheAllocationLockGoesBackWithThePod(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		from func(*testing.T) *world
@@ -236,10 +236,10 @@ func TestTheHoldGoesBackWithThePod(t *testing.T) {
 			byAnnotation(w)
 			w.now = w.now.Add(time.Minute)
 			for range 60 {
-				d, err := w.turn()
+				d, err := w.pass()
 				require.NoError(t, err)
 				if op := d.Record.Operation; op != nil && op.Step == model.StepReturn {
-					assert.Contains(t, kinds(d), model.ActionReleaseAllocation)
+					assert.Contains(t, kinds(d), model.ActionUnlockAllocation)
 					return
 				}
 			}
@@ -249,7 +249,7 @@ func TestTheHoldGoesBackWithThePod(t *testing.T) {
 }
 
 // A pod that is stuck in a group which is to go holds nothing back any more.
-func TestAGroupThatGoesWhileItsPodHangsGivesBackTheHold(t *testing.T) {
+func TestAGroupThatGoesWhileItsPodIsStuckGivesBackTheAllocationLock(t *testing.T) {
 	w := newWorld(t, tiers(3, 2))
 	w.run(60)
 	byTemplate(w)
@@ -259,7 +259,7 @@ func TestAGroupThatGoesWhileItsPodHangsGivesBackTheHold(t *testing.T) {
 		return op != nil && op.Step == model.StepDown && op.Restart != nil && op.Restart.Set == cold && w.pods[cold+"-0"].away > 0
 	})
 	w.desired = tiers(3, -1)
-	assert.NotContains(t, kinds(w.at().decide()), model.ActionReleaseAllocation, "it has its time to come back")
+	assert.NotContains(t, kinds(w.at().decide()), model.ActionUnlockAllocation, "it has its time to come back")
 	w.ahead(time.Hour)
-	w.until(func() bool { return w.record.Hold == nil })
+	w.until(func() bool { return w.record.Lock == nil })
 }

@@ -102,8 +102,8 @@ func TestOnlyAYellowOfTheVersionsLetsAnUpgradeGoOn(t *testing.T) {
 				return ops.Decide(w.desired, o, r, model.Policy{}, w.now)
 			}
 			d := decide(model.OperationUpgrade)
-			assert.Equal(t, c.goesOn, d.Record.Hold != nil, "waits %v", d.Waits)
-			assert.Nil(t, decide(model.OperationRestart).Record.Hold, "a restart has no such yellow")
+			assert.Equal(t, c.goesOn, d.Record.Lock != nil, "waits %v", d.Waits)
+			assert.Nil(t, decide(model.OperationRestart).Record.Lock, "a restart has no such yellow")
 		})
 	}
 }

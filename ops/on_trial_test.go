@@ -23,7 +23,7 @@ func twoGroups(t *testing.T) *situation {
 	return &situation{d: w.desired, o: w.observe(), r: w.record}
 }
 
-// pending: another template is wanted of both.
+// pending: another template is desired of both.
 func (s *situation) pending(class model.ChangeClass) {
 	s.d.Revision = "rev-next"
 	for _, set := range []string{hot, warm} {
@@ -65,13 +65,13 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 		change    func(*situation)
 		hot, warm model.TemplateChoice
 	}{
-		{"all have joined", func(*situation) {}, model.TemplateWanted, model.TemplateKept},
+		{"all have joined", func(*situation) {}, model.TemplateDesired, model.TemplateKept},
 		{"the warm node has not joined", func(s *situation) { s.away(warm + "-0") }, model.TemplateKept, model.TemplateKept},
-		{"it has joined, and its pod is not ready", func(s *situation) { s.podOf(warm + "-0").Ready = false }, model.TemplateWanted, model.TemplateKept},
+		{"it has joined, and its pod is not ready", func(s *situation) { s.podOf(warm + "-0").Ready = false }, model.TemplateDesired, model.TemplateKept},
 		{"the warm node cannot run: it comes first", func(s *situation) {
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Waiting = false, "CrashLoopBackOff"
-		}, model.TemplateKept, model.TemplateWanted},
+		}, model.TemplateKept, model.TemplateDesired},
 		{"a hot node cannot run either", func(s *situation) {
 			s.away(warm + "-0")
 			p := s.podOf(hot + "-1")
@@ -87,7 +87,7 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 		{"it is away on a template that it has had for long", func(s *situation) {
 			s.r.OnTrial = nil
 			s.away(warm + "-0")
-		}, model.TemplateWanted, model.TemplateKept},
+		}, model.TemplateDesired, model.TemplateKept},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
@@ -115,7 +115,7 @@ func TestASetOfWhichAPodRunsOnTrialGoesBeforeOneWhosePodIsAway(t *testing.T) {
 		hot  model.TemplateChoice
 	}{
 		{"the warm pod runs", true, model.TemplateKept},
-		{"it is away too", false, model.TemplateWanted},
+		{"it is away too", false, model.TemplateDesired},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)
@@ -142,7 +142,7 @@ func TestASetThatHasStoppedGoesBackBeforeAnotherVersionComes(t *testing.T) {
 		class   model.ChangeClass
 		warm    model.TemplateChoice
 	}{
-		{"a correction is the cure", "", model.ChangeRestart, model.TemplateWanted},
+		{"a correction is the remedy", "", model.ChangeRestart, model.TemplateDesired},
 		{"a correction of another version comes by an upgrade, later", "5.10.2", model.ChangeImage, model.TemplateBefore},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 			s := twoGroups(t)
 			r := &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Remembered: "t1", Since: s.o.At}
 			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision, Restart: r}
-			s.r.Hold = &model.Hold{Set: hot, Value: "primaries", Before: "all"}
+			s.r.Lock = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}
 			s.o.Sets = slices.Clone(s.o.Sets)
 			for i := range s.o.Sets {
 				if s.o.Sets[i].Name == hot {
@@ -270,7 +270,7 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 			d := s.decide()
 			cured := ""
 			if d.Disruptive != nil {
-				assert.Equal(t, model.ActionCurePod, d.Disruptive.Kind)
+				assert.Equal(t, model.ActionReplaceStuckPod, d.Disruptive.Kind)
 				cured = d.Disruptive.Pod
 			}
 			assert.Equal(t, c.cured, cured)
@@ -281,7 +281,7 @@ func TestAPodThatWasWellIsNotPutOnATemplateThatNobodyHasJoinedOn(t *testing.T) {
 // Seed 740462594: the record was lost while the data nodes are on trial, and the only voter comes
 // up on what it ran. Nobody answers yet, so it seems to be on trial as well.
 func TestTheOnlyVoterThatComesUpWaitsForATrialWhereTheRecordWasLost(t *testing.T) {
-	for stuck, template := range map[bool]model.TemplateChoice{false: model.TemplateKept, true: model.TemplateWanted} {
+	for stuck, template := range map[bool]model.TemplateChoice{false: model.TemplateKept, true: model.TemplateDesired} {
 		s := twoGroups(t)
 		s.onlyOne(hot)
 		s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
@@ -328,7 +328,7 @@ func TestAGroupWhosePodComesUpOnAnUntriedTemplateIsNext(t *testing.T) {
 		change    func(*situation)
 		hot, warm model.TemplateChoice
 	}{
-		{"its pod comes up", func(*situation) {}, model.TemplateKept, model.TemplateWanted},
+		{"its pod comes up", func(*situation) {}, model.TemplateKept, model.TemplateDesired},
 		{"nothing is known of what it ran before", func(s *situation) { s.r.Verified = nil }, model.TemplateKept, model.TemplateKept},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,14 +27,14 @@ import (
 // Each function says whether its operation is due. Nothing behind one that is due begins before
 // it has ended, though it has to wait.
 func start(t *pass.Pass) {
-	lifecycle.Yield(t)
+	lifecycle.YieldToSuspension(t)
 	if t.Record.Operation == nil && t.Record.Bootstrap.Done && volume.StartReturn(t) {
 		return
 	}
 	if t.Record.Operation == nil && backup.GoesFirst(t) {
 		return
 	}
-	if volume.Forgotten(t) || t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
+	if volume.ForgottenWaits(t) || t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
 		return
 	}
 	// A suspended cluster is resumed first: exclusions are given back with contact only.
@@ -47,14 +47,14 @@ func start(t *pass.Pass) {
 		masterless := t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != ""
 		// Where the volume of a drained node goes with its pod, they are given back after that, and
 		// nothing else restarts it.
-		if masterless || view.Doomed(&t.View) != nil {
+		if masterless || view.DrainedForNewVolume(&t.View) != nil {
 			_ = scale.DrainAgain(t) || begins(t, func() bool { return rollout.StartUpgrade(t) || rollout.StartRestart(t) })
 		}
 		return
 	}
 	nodesFirst := func() bool { return scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false) }
 	for _, due := range []func() bool{
-		func() bool { return volume.TakesBack(t) },
+		func() bool { return volume.TakeBackForgotten(t) },
 		func() bool { return t.Suspending && volume.StartDisks(t, true) },
 		func() bool { return lifecycle.StartSuspend(t) },
 		func() bool { return volume.StartExpand(t) },
@@ -68,7 +68,7 @@ func start(t *pass.Pass) {
 		func() bool { return rollout.StartUpgrade(t) },
 		func() bool { return scale.StartGrow(t, true) },
 		func() bool { return len(scale.ToShrink(&t.View, true)) > 0 && nodesFirst() },
-		func() bool { return !view.HeldByLeaving(&t.View) && scale.StartShrink(t, true) },
+		func() bool { return !view.YellowByLeaving(&t.View) && scale.StartShrink(t, true) },
 		func() bool { return scale.StartGrow(t, false) },
 		func() bool { return scale.StartShrink(t, false) },
 		func() bool { return volume.StartDisks(t, false) },
@@ -107,8 +107,8 @@ func begins(t *pass.Pass, due func() bool) bool {
 	return true
 }
 
-// work takes the operation that is under way a step further.
-func work(t *pass.Pass) {
+// continueOperation takes the running operation a step further.
+func continueOperation(t *pass.Pass) {
 	scale.Grow(t)
 	scale.Shrink(t)
 	lifecycle.Suspend(t)

@@ -96,7 +96,7 @@ func TestBetweenTwoOperationsOfACommitNothingIsDone(t *testing.T) {
 			change(w)
 			done := false
 			for turns := 0; turns < 1500 && !done; turns++ {
-				d, err := w.turn()
+				d, err := w.pass()
 				require.NoError(t, err)
 				done = d.Verdict == model.Done
 			}
@@ -120,7 +120,7 @@ func TestOneCommitWithEverythingSurvivesAProcessThatKeepsDying(t *testing.T) {
 					if w.writes >= w.killAt {
 						w.killAt = w.writes + every
 					}
-					if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
+					if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
 						break
 					}
 				}
@@ -146,7 +146,7 @@ func TestAnotherVersionAndSizeWhileSuspendedFollowTheResume(t *testing.T) {
 	var d model.Decision
 	for range 5 {
 		var err error
-		d, err = w.turn()
+		d, err = w.pass()
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"suspended"}, reasons(d.Waits))
@@ -165,7 +165,7 @@ func TestAnUpgradeThatHasBegunEndsBeforeASuspension(t *testing.T) {
 	w := upgradable(t, wantedCluster(3))
 	to(w, "6.4.3")
 	for w.record.Operation == nil || w.record.Operation.Kind != model.OperationUpgrade || !slices.ContainsFunc(podsOf(w), func(p *toyPod) bool { return p.restarts > 0 }) {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	w.desired = at0(w.desired)
@@ -194,7 +194,7 @@ func TestASuspensionMidwayThroughAShrinkLosesNoNode(t *testing.T) {
 			w.fill(model.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
 			w.desired = tiers(3, 1)
 			for range turns {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			w.desired = at0(tiers(3, 1))

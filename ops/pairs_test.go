@@ -86,7 +86,7 @@ func TestOfTwoChangesInOneCommitNoneIsLost(t *testing.T) {
 						if dies > 0 && w.writes >= w.killAt {
 							w.killAt = w.writes + dies
 						}
-						if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
+						if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
 							break
 						}
 					}

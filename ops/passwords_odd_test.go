@@ -82,7 +82,7 @@ func contains(list []string, name string) bool {
 func TestABootstrapDoesNotBeginWithASystemPasswordThatNobodyCanType(t *testing.T) {
 	w := newWorld(t, passwordCluster())
 	for range 60 {
-		w.turn()
+		w.pass()
 		if s := w.secrets["user-system-c"]; s != nil {
 			s.data = map[string][]byte{"password": []byte("from a file\n")}
 			break
@@ -90,7 +90,7 @@ func TestABootstrapDoesNotBeginWithASystemPasswordThatNobodyCanType(t *testing.T
 	}
 	var refused bool
 	for range 60 {
-		d, _ := w.turn()
+		d, _ := w.pass()
 		refused = refused || contains(reasons(d.Refusals), "password-unusable")
 	}
 	assert.True(t, refused)
@@ -105,7 +105,7 @@ func TestAUserWithoutAPasswordHoldsUpNoBootstrapAndNoOtherUser(t *testing.T) {
 	w := newWorld(t, passwordCluster())
 	w.secrets["ada"].data = map[string][]byte{"password": []byte("from a file\n")}
 	for range 60 {
-		w.turn()
+		w.pass()
 		if w.record.Bootstrap.Done {
 			break
 		}
@@ -147,7 +147,7 @@ func TestAUserThatCannotBeMadeHoldsUpNoBootstrap(t *testing.T) {
 
 // A user that somebody had made before: what of it was replaced is told once, and only of
 // one that was not ours.
-func TestWhatWasOverwrittenOfAUserIsToldOnce(t *testing.T) {
+func TestWhatWasOverwrittenOfAUserIsReportedOnce(t *testing.T) {
 	s := made(t)
 	a := model.Action{Kind: model.ActionSetUser, User: "ada", Secret: model.SecretKey{Name: "ada", Key: "password"}, SecretVersion: secret(s, "ada").Version}
 	result := model.Result{SecretVersion: a.SecretVersion, Overwrote: "its password was replaced"}

@@ -110,7 +110,7 @@ func TestASecretThatIsGoneHoldsUpNoOtherUser(t *testing.T) {
 	delete(w.secrets, "bob")
 	w.change("ada", "rotated")
 	for range 8 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	assert.Equal(t, "rotated", w.users["ada"].password)

@@ -205,20 +205,20 @@ func TestADeletionThatIsKilledAtAnyWriteEndsTheSame(t *testing.T) {
 		desired.Operations.Consent = append(desired.Operations.Consent, "delete-cluster")
 		w := newWorld(t, desired)
 		for range 40 {
-			if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
+			if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
 				break
 			}
 		}
 		require.NotEmpty(t, w.record.DeleteConsent)
 		w.vanish()
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		w.now = w.now.Add(lifecycle.DefaultRemovalDelay)
 		return w
 	}
 	end := func(w *world) {
 		for range 60 {
-			if _, err := w.turn(); err == nil && w.record.Stage == model.StageRemoved {
+			if _, err := w.pass(); err == nil && w.record.Stage == model.StageRemoved {
 				break
 			}
 		}
@@ -249,7 +249,7 @@ func TestADeletionThatIsKilledAtAnyWriteEndsTheSame(t *testing.T) {
 }
 
 // A definition that comes back while its cluster is being deleted stops that, and
-// what had gone is made again on the same volumes.
+// what had gone is recreated on the same volumes.
 func TestADefinitionThatComesBackStopsTheDeletion(t *testing.T) {
 	s := consenting(t)
 	s.r = s.decide().Record

@@ -29,10 +29,10 @@ func TestWhatARuleAsksForHoldsAPodBack(t *testing.T) {
 				s.o.Database.Answers[i] = c.answer
 				d := s.decide()
 				if !c.holds {
-					assert.NotNil(t, d.Record.Hold, "%v", d.Waits)
+					assert.NotNil(t, d.Record.Lock, "%v", d.Waits)
 					return
 				}
-				require.Nil(t, d.Record.Hold)
+				require.Nil(t, d.Record.Lock)
 				require.NotEmpty(t, d.Waits)
 				assert.Equal(t, rule.Name, d.Waits[0].Name)
 			})

@@ -29,7 +29,7 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 					if r.IntN(4) == 0 {
 						w.killAt, w.after, w.lose = w.writes+1+r.IntN(3), r.IntN(2) == 0, r.IntN(3) == 0
 					}
-					_, _ = w.turn() // a kill is part of the history
+					_, _ = w.pass() // a kill is part of the history
 				}
 				d := restartable(wantedCluster(1 + r.IntN(6)))
 				switch r.IntN(6) {
@@ -58,7 +58,7 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 			last.Revision = "the last"
 			w.desired = last
 			for range 300 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
@@ -68,9 +68,9 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 			require.Empty(t, d.Actions())
 			require.Empty(t, d.Waits)
 			require.Nil(t, d.Record.Operation)
-			require.Nil(t, d.Record.Hold)
+			require.Nil(t, d.Record.Lock)
 			require.NotContains(t, w.byHand, jobsLog, "C: what was set was reset")
-			require.Equal(t, "all", w.persistent, "C: the hold was given back")
+			require.Equal(t, "all", w.persistent, "C: the allocation lock was given back")
 			for name, p := range w.pods {
 				require.Equal(t, w.wanted(), p.template, name)
 			}

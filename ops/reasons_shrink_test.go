@@ -24,7 +24,7 @@ func TestAShrinkSaysWhatItWaitsFor(t *testing.T) {
 		o.Database.Shards[0].Node, o.Database.Relocating = cold+"/1", 0
 		op := *w.record.Operation
 		sh := *op.Shrink
-		sh.Still, sh.Rerouted = w.now.Add(-time.Minute), w.now.Add(-30*time.Second)
+		sh.StillSince, sh.Rerouted = w.now.Add(-time.Minute), w.now.Add(-30*time.Second)
 		op.Shrink = &sh
 		w.record.Operation = &op
 	}
@@ -77,7 +77,7 @@ func TestAnExclusionThatATransientListHidesIsTakenBackAndSaid(t *testing.T) {
 	w.desired, w.hidden = tiers(3, 1), "somebody"
 	said := false
 	for range 30 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		said = said || slices.Contains(reasons(d.Refusals), "exclusion-hidden")
 		require.Empty(t, w.lowered)

@@ -96,7 +96,7 @@ func TestABootstrapAndARestartSayWhatTheyWaitFor(t *testing.T) {
 	}
 }
 
-func TestEachGateIsLookedAtAgainUnderTheHold(t *testing.T) {
+func TestEachGateIsLookedAtAgainUnderTheAllocationLock(t *testing.T) {
 	for name, change := range map[string]func(*situation){
 		"a table lacks a copy by now": func(s *situation) { s.o.Database.Health.Colour = model.Yellow },
 		"a shard moves by now":        func(s *situation) { s.o.Database.Relocating = 1 },
@@ -119,7 +119,7 @@ func TestEachGateIsLookedAtAgainUnderTheHold(t *testing.T) {
 				return
 			}
 			assert.Nil(t, d.Disruptive)
-			assert.Equal(t, model.StepReturn, d.Record.Operation.Step, "the hold is given back, to begin again")
+			assert.Equal(t, model.StepReturn, d.Record.Operation.Step, "the allocation lock is given back, to begin again")
 		})
 	}
 }
@@ -132,12 +132,12 @@ func TestNodesThatOthersHaveAddedStay(t *testing.T) {
 	assert.Equal(t, 5, s.decide().Effective.Sets[0].Replicas)
 }
 
-func TestAHoldIsSaidOnItsStatefulSetBeforeItIsSet(t *testing.T) {
+func TestAnAllocationLockIsSaidOnItsStatefulSetBeforeItIsSet(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	byTemplate(w)
 	holds := func(o model.Observed) bool {
-		return slices.Contains(kinds(ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)), model.ActionHoldAllocation)
+		return slices.Contains(kinds(ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)), model.ActionLockAllocation)
 	}
 	w.until(func() bool { return holds(w.observe()) })
 	o := w.observe()
@@ -151,7 +151,7 @@ func TestNoPodGoesWhileABudgetLetsAnotherGo(t *testing.T) {
 	byTemplate(w)
 	w.until(func() bool {
 		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
-		if !slices.Contains(kinds(d), model.ActionHoldAllocation) {
+		if !slices.Contains(kinds(d), model.ActionLockAllocation) {
 			return false
 		}
 		require.Equal(t, []model.Budget{{Name: "crate-data-c"}}, d.Effective.Budgets, "closed before the pod goes")
@@ -162,6 +162,6 @@ func TestNoPodGoesWhileABudgetLetsAnotherGo(t *testing.T) {
 		o.Budgets[i].MaxUnavailable = 1
 	}
 	d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
-	assert.NotContains(t, kinds(d), model.ActionHoldAllocation)
+	assert.NotContains(t, kinds(d), model.ActionLockAllocation)
 	assert.Nil(t, d.Disruptive)
 }

@@ -16,7 +16,7 @@ func (s *situation) named(pod string) {
 	s.o.Commands.ReplacePod = pod + "/" + s.podOf(pod).UID
 }
 
-// alone has a pod that hangs in a cluster that answers, on its set's template.
+// alone has a pod that is stuck in a cluster that answers, on its set's template.
 func alone(t *testing.T, pod string) *situation {
 	s := twoGroups(t)
 	s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
@@ -39,10 +39,10 @@ func (s *situation) votes(set string) {
 	}
 }
 
-// silent: nobody answers, since so long.
-func (s *situation) silent(since time.Duration) {
+// unreachable: nobody answers, since so long.
+func (s *situation) unreachable(since time.Duration) {
 	s.o.Database.Contact, s.o.Database.Nodes, s.o.Database.Pods = model.No, nil, nil
-	s.o.Stable.Silent = s.o.At.Add(-since)
+	s.o.Stable.Unreachable = s.o.At.Add(-since)
 }
 
 func TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember(t *testing.T) {
@@ -72,7 +72,7 @@ func TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember(t *testing.T) {
 			s.away(hot + "-2")
 		}), "started primary elsewhere"},
 		{"its claim, agreed, and nobody answers", claimOf(pod, true, func(s *situation) {
-			s.silent(time.Minute)
+			s.unreachable(time.Minute)
 			s.podOf(pod).Waiting, s.podOf(pod).Runs = "CrashLoopBackOff", false
 		}), "started primary elsewhere"},
 		{"its claim, and no node was ever on it", claimOf(pod, false, func(s *situation) {
@@ -99,9 +99,9 @@ func TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember(t *testing.T) {
 			s.o.Database.MasterNode, s.podOf(pod).Started = "", s.o.At.Add(-time.Minute)
 		}, "still has time until"},
 		{"there is no master, and it has had its time", func(s *situation) { s.o.Database.MasterNode = "" }, ""},
-		{"nobody answers, and its process runs", func(s *situation) { s.silent(time.Minute) }, "nobody answers"},
+		{"nobody answers, and its process runs", func(s *situation) { s.unreachable(time.Minute) }, "nobody answers"},
 		{"nobody answers, and its process does not run", func(s *situation) {
-			s.silent(time.Minute)
+			s.unreachable(time.Minute)
 			s.podOf(pod).Waiting, s.podOf(pod).Runs = "CrashLoopBackOff", false
 		}, ""},
 		{"a newer CrateDB has run in it than its set has", func(s *situation) { s.podOf(pod).Version = "99.1.0" }, "written by CrateDB 99.1.0"},
@@ -131,7 +131,7 @@ func TestAPodThatAPersonNamesIsReplacedOnlyWhereItIsNoMember(t *testing.T) {
 			}
 			assert.Empty(t, said)
 			require.NotNil(t, d.Disruptive, "%v", d.Waits)
-			assert.Equal(t, model.ActionCurePod, d.Disruptive.Kind)
+			assert.Equal(t, model.ActionReplaceStuckPod, d.Disruptive.Kind)
 			assert.Equal(t, pod, d.Disruptive.Pod)
 			assert.Equal(t, s.podOf(pod).UID, d.Disruptive.PodUID)
 			if s.o.Database.Contact == model.Yes {
@@ -169,7 +169,7 @@ func TestACommandToReplaceAPodIsForNoOtherPod(t *testing.T) {
 }
 
 // Two faults meet, and the order of the sets waits: a person chooses.
-func TestAPodThatAPersonNamesGetsAClusterGoingThatStandsStill(t *testing.T) {
+func TestAPodThatAPersonNamesGetsABlockedClusterGoing(t *testing.T) {
 	stopped := func(s *situation) {
 		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStopped, Started: s.o.At.Add(-time.Hour), Revision: s.d.Revision,
 			Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Since: s.o.At.Add(-time.Hour)}}
@@ -178,7 +178,7 @@ func TestAPodThatAPersonNamesGetsAClusterGoingThatStandsStill(t *testing.T) {
 		name   string
 		change func(*situation)
 	}{
-		{"a restart has stopped at its first pod, and another set hangs", stopped},
+		{"a restart has stopped at its first pod, and another set is stuck", stopped},
 		{"the definition is refused", func(s *situation) {
 			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeVolumes, Set: hot})
 		}},
@@ -197,7 +197,7 @@ func TestAPodThatAPersonNamesGetsAClusterGoingThatStandsStill(t *testing.T) {
 					p := &s.o.Pods[i]
 					p.Ready, p.Runs, p.Waiting = false, false, "CrashLoopBackOff"
 				}
-				s.silent(time.Minute)
+				s.unreachable(time.Minute)
 				c.change(s)
 				require.Nil(t, s.inSync().Disruptive, "it stands still")
 				s.named(pod)
@@ -217,7 +217,7 @@ func TestAPodThatAPersonNamesGoesBeforeAnyOtherStuckPod(t *testing.T) {
 		p := &s.o.Pods[i]
 		p.Ready, p.Runs, p.Waiting = false, false, "CrashLoopBackOff"
 	}
-	s.silent(time.Minute)
+	s.unreachable(time.Minute)
 	require.Equal(t, hot+"-0", s.inSync().Disruptive.Pod)
 	s.named(warm + "-0")
 	require.Equal(t, warm+"-0", s.inSync().Disruptive.Pod)
@@ -242,8 +242,8 @@ func TestAPodThatNobodyIsAskedForGoesOnlyWhileCrateDBHasNotStarted(t *testing.T)
 		kind           model.ActionKind
 	}{
 		{"it has never started, and nobody can be asked", false, false, model.ActionRecreatePod},
-		{"it has never started, and another node is asked", false, true, model.ActionCurePod},
-		{"it has started and ended", true, false, model.ActionCurePod},
+		{"it has never started, and another node is asked", false, true, model.ActionReplaceStuckPod},
+		{"it has started and ended", true, false, model.ActionReplaceStuckPod},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := alone(t, pod)
@@ -253,7 +253,7 @@ func TestAPodThatNobodyIsAskedForGoesOnlyWhileCrateDBHasNotStarted(t *testing.T)
 				p.Started = time.Time{}
 			}
 			if !c.asked {
-				s.silent(time.Second)
+				s.unreachable(time.Second)
 			}
 			d := s.inSync()
 			require.NotNil(t, d.Disruptive, "%v", d.Waits)

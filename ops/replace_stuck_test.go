@@ -30,7 +30,7 @@ func (s *situation) inSync() model.Decision {
 	return s.decide()
 }
 
-func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
+func TestWhatIsStuckIsRecreatedWhereNobodyAnswersForLong(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*situation)
@@ -39,8 +39,8 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 		{"nobody answers and nothing is ready", func(*situation) {}, hot + "-0"},
 		{"its claim is being deleted: another goes", claimDeleted(0, false), hot + "-1"},
 		{"its claim is being deleted, and it may go; nobody says what only its volume has", claimDeleted(0, true), hot + "-1"},
-		{"only for a moment", func(s *situation) { s.o.Stable.Silent = s.o.At.Add(-time.Minute) }, ""},
-		{"the daemon has just begun to look", func(s *situation) { s.o.Stable.Silent = time.Time{} }, ""},
+		{"only for a moment", func(s *situation) { s.o.Stable.Unreachable = s.o.At.Add(-time.Minute) }, ""},
+		{"the daemon has just begun to look", func(s *situation) { s.o.Stable.Unreachable = time.Time{} }, ""},
 		{"it was made a moment ago", func(s *situation) {
 			for i := range s.o.Pods {
 				s.o.Pods[i].Created = s.o.At.Add(-time.Minute)
@@ -56,7 +56,7 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 			s.podOf(warm+"-0").Ready, s.podOf(warm+"-0").RecoverAfter = true, 1
 			s.o.Database.SystemLogin = model.LoginRefused
 		}, hot + "-0"},
-		{"they are on the live template, and nothing else is wanted", func(s *situation) { s.onTemplate(map[string]string{hot: "t1", warm: "t1"}) }, ""},
+		{"they are on the live template, and nothing else is desired", func(s *situation) { s.onTemplate(map[string]string{hot: "t1", warm: "t1"}) }, ""},
 		{"another is the first on the live one, and has time left", func(s *situation) {
 			s.podOf(hot+"-1").Template, s.podOf(hot+"-1").Created = "t2", s.o.At.Add(-time.Minute)
 		}, ""},
@@ -69,12 +69,12 @@ func TestWhatHangsIsMadeAnewWhereNobodyAnswersForLong(t *testing.T) {
 			for i := range s.o.Pods {
 				s.o.Pods[i].Ready = false
 			}
-			s.o.Database.Contact, s.o.Stable.Silent = model.No, s.o.At.Add(-time.Hour)
+			s.o.Database.Contact, s.o.Stable.Unreachable = model.No, s.o.At.Add(-time.Hour)
 			c.change(s)
 			d := s.inSync()
 			cured := ""
 			if d.Disruptive != nil {
-				assert.Equal(t, model.ActionCurePod, d.Disruptive.Kind)
+				assert.Equal(t, model.ActionReplaceStuckPod, d.Disruptive.Kind)
 				cured = d.Disruptive.Pod
 			}
 			assert.Equal(t, c.cured, cured)
@@ -94,7 +94,7 @@ func (s *situation) onlyOne(set string) {
 
 // The only node that may vote takes the contact with it when it is stuck. One that ran may as
 // well be a member that cannot be reached, in a pod whose probe fails.
-func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *testing.T) {
+func TestTheOnlyVoterIsRecreatedAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		proven []model.VerifiedTemplate
@@ -112,7 +112,7 @@ func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *tes
 			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 			p := s.podOf(hot + "-0")
 			p.Template, p.Ready, p.Started = "t1", false, s.o.At.Add(-time.Minute)
-			s.r.Verified, s.o.Database.Contact, s.o.Stable.Silent = c.proven, model.No, s.o.At.Add(-c.silent)
+			s.r.Verified, s.o.Database.Contact, s.o.Stable.Unreachable = c.proven, model.No, s.o.At.Add(-c.silent)
 			cured := ""
 			if d := s.inSync(); d.Disruptive != nil {
 				cured = d.Disruptive.Pod
@@ -123,27 +123,27 @@ func TestTheOnlyVoterIsMadeAnewAtOnceOnlyWhereNothingEverRanOnItsTemplate(t *tes
 }
 
 // Seed 57449625: the only voter is ready, and waits for data nodes after a full outage. What
-// corrects the set that is stuck is not tried on the voter in the same turn.
-func TestTheVoterThatWaitsKeepsItsTemplateWhileTheSetThatHangsIsMended(t *testing.T) {
+// corrects the set that is stuck is not tried on the voter in the same pass.
+func TestTheVoterThatWaitsKeepsItsTemplateWhileTheStuckSetRollsForward(t *testing.T) {
 	s := twoGroups(t)
 	s.onlyOne(hot)
 	s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
 	s.podOf(hot + "-0").RecoverAfter = 2
 	p := s.podOf(warm + "-0")
 	p.Template, p.Ready, p.Waiting, p.Started = "t2", false, "ImagePullBackOff", time.Time{}
-	s.o.Database.Contact, s.o.Database.SystemLogin, s.o.Stable.Silent = model.No, model.LoginRefused, s.o.At.Add(-time.Hour)
+	s.o.Database.Contact, s.o.Database.SystemLogin, s.o.Stable.Unreachable = model.No, model.LoginRefused, s.o.At.Add(-time.Hour)
 	s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
 	s.pending(model.ChangeRestart)
 	s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
 		Restart: &model.Restart{Since: s.o.At}}
-	s.r.Hold = &model.Hold{Set: warm, Value: "primaries", Before: "all"}
+	s.r.Lock = &model.AllocationLock{Set: warm, Value: "primaries", Before: "all"}
 	d := s.decide()
 	assert.Equal(t, model.TemplateKept, effective(t, d, hot).Template)
-	assert.Equal(t, model.TemplateWanted, effective(t, d, warm).Template)
+	assert.Equal(t, model.TemplateDesired, effective(t, d, warm).Template)
 }
 
 // Kubernetes says that a pod is ready only some time after its node has joined.
-func TestANodeThatMayBeJoiningIsAskedForBeforeItsPodIsMadeAnew(t *testing.T) {
+func TestANodeThatMayBeJoiningIsAskedForBeforeItsPodIsRecreated(t *testing.T) {
 	for waiting, ask := range map[string]bool{"": true, "CrashLoopBackOff": false} {
 		s := twoGroups(t)
 		s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
@@ -160,13 +160,13 @@ func TestANodeThatMayBeJoiningIsAskedForBeforeItsPodIsMadeAnew(t *testing.T) {
 
 // Seed 62201: nobody answered at the last look, and a moment later the node was the one
 // with the only active copy of a shard.
-func TestWhereNobodyCanBeAskedTheNodeItselfIsBeforeItsPodIsMadeAnew(t *testing.T) {
+func TestWhereNobodyCanBeAskedTheNodeItselfIsBeforeItsPodIsRecreated(t *testing.T) {
 	s := twoGroups(t)
 	s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 	for i := range s.o.Pods {
 		s.o.Pods[i].Ready = false
 	}
-	s.o.Database.Contact, s.o.Stable.Silent = model.No, s.o.At.Add(-time.Hour)
+	s.o.Database.Contact, s.o.Stable.Unreachable = model.No, s.o.At.Add(-time.Hour)
 	d := s.inSync()
 	require.NotNil(t, d.Disruptive)
 	assert.Equal(t, hot+"-0", d.Disruptive.Ask)
@@ -182,7 +182,7 @@ func TestWhereNobodyCanBeAskedTheNodeItselfIsBeforeItsPodIsMadeAnew(t *testing.T
 
 // Seed 317380: the pod that the restart had recreated was not ready yet for want of a
 // master, and its node had just become that.
-func TestThePodOfARestartWhoseNodeIsAMemberIsNotMadeAnew(t *testing.T) {
+func TestThePodOfARestartWhoseNodeIsAMemberIsNotRecreated(t *testing.T) {
 	for member, cured := range map[bool]string{true: "", false: hot + "-0"} {
 		s := twoGroups(t)
 		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepReturn, Started: s.o.At, Revision: s.d.Revision,
@@ -204,7 +204,7 @@ func TestThePodOfARestartWhoseNodeIsAMemberIsNotMadeAnew(t *testing.T) {
 	}
 }
 
-func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
+func TestAnUpgradeTakesOverFromWhatIsStuck(t *testing.T) {
 	grows := func(s *situation) {
 		from, to := slices.Clone(s.r.Sets), slices.Clone(s.r.Sets)
 		from[1].Replicas = 0
@@ -232,11 +232,11 @@ func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
 		}, false},
 		{"a restart of which nothing is remembered", restarts(model.StepNext, ""), func(*situation) {}, true},
 		{"that was thought to be back", restarts(model.StepStable, ""), func(*situation) {}, true},
-		{"with a hold that is to be given back first", restarts(model.StepNext, ""), func(s *situation) {
-			s.r.Hold = &model.Hold{Set: warm, Value: "primaries", Before: "all"}
+		{"with an allocation lock that is to be given back first", restarts(model.StepNext, ""), func(s *situation) {
+			s.r.Lock = &model.AllocationLock{Set: warm, Value: "primaries", Before: "all"}
 		}, false},
-		{"with a hold that nobody can give back: no master", restarts(model.StepNext, ""), func(s *situation) {
-			s.r.Hold = &model.Hold{Set: warm, Value: "primaries", Before: "all"}
+		{"with an allocation lock that nobody can give back: no master", restarts(model.StepNext, ""), func(s *situation) {
+			s.r.Lock = &model.AllocationLock{Set: warm, Value: "primaries", Before: "all"}
 			s.o.Database.MasterNode = ""
 		}, true},
 	} {
@@ -260,7 +260,7 @@ func TestAnUpgradeTakesOverFromWhatHangs(t *testing.T) {
 			s.r = s.decide().Record
 			require.NotNil(t, s.r.Operation)
 			assert.Equal(t, model.OperationUpgrade, s.r.Operation.Kind)
-			assert.Equal(t, model.TemplateWanted, effective(t, s.decide(), warm).Template, "what hangs gets it first")
+			assert.Equal(t, model.TemplateDesired, effective(t, s.decide(), warm).Template, "what is stuck gets it first")
 			assert.Equal(t, model.TemplateKept, effective(t, s.decide(), hot).Template)
 		})
 	}
@@ -303,7 +303,7 @@ func TestATemplateThatWasNeverAppliedIsNotKept(t *testing.T) {
 			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeRestart, Set: warm})
 			s.o.Disrupted = []string{"ns/other"}
 		}},
-		{"another version is wanted, and the pod under way is coming back", func(s *situation) {
+		{"another version is desired, and the pod under way is coming back", func(s *situation) {
 			s.r.Operation.Step, s.r.Operation.Restart.Pod = model.StepDown, hot+"-0"
 			s.d.Revision, s.d.Version = "rev-version", "6.5.0"
 			s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot}}
@@ -346,7 +346,7 @@ func TestARecordThatIsLostNamesWhatPodsHaveJoinedOnAlsoWhereTheyAreNotReady(t *t
 	assert.Contains(t, s.decide().Record.Verified, model.VerifiedTemplate{Set: warm, Template: "t1"})
 }
 
-func TestARecordThatIsLostLeavesATemplateUnprovenUntilOneHasJoinedOnIt(t *testing.T) {
+func TestARecordThatIsLostLeavesATemplateOnTrialUntilOneHasJoinedOnIt(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		change   func(*situation)
@@ -415,13 +415,13 @@ func TestANodeThatIsAwayWhileNodesComeHasTimeToComeBackOnWhatItRan(t *testing.T)
 		want   model.TemplateChoice
 	}{
 		{"its template has run, and it is away for a moment", func(*situation) {}, model.TemplateKept},
-		{"for as long as one may take", func(s *situation) { s.o.Stable.Same = s.o.At.Add(-time.Hour) }, model.TemplateWanted},
-		{"nothing is known to have run on its template", func(s *situation) { s.r.Verified = nil }, model.TemplateWanted},
-		{"something else has", func(s *situation) { s.r.Verified = []model.VerifiedTemplate{{Set: warm, Template: "t0"}} }, model.TemplateWanted},
-		{"it is one of those that come", func(s *situation) { s.r.Operation.From[1].Replicas = 0 }, model.TemplateWanted},
+		{"for as long as one may take", func(s *situation) { s.o.Stable.Same = s.o.At.Add(-time.Hour) }, model.TemplateDesired},
+		{"nothing is known to have run on its template", func(s *situation) { s.r.Verified = nil }, model.TemplateDesired},
+		{"something else has", func(s *situation) { s.r.Verified = []model.VerifiedTemplate{{Set: warm, Template: "t0"}} }, model.TemplateDesired},
+		{"it is one of those that come", func(s *situation) { s.r.Operation.From[1].Replicas = 0 }, model.TemplateDesired},
 		{"nobody answers, for a moment", func(s *situation) {
 			s.o.Database = model.Database{At: s.o.At, Contact: model.No}
-			s.o.Stable = model.Stability{Silent: s.o.At.Add(-time.Minute)}
+			s.o.Stable = model.Stability{Unreachable: s.o.At.Add(-time.Minute)}
 		}, model.TemplateKept},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -442,13 +442,13 @@ func TestANodeThatIsAwayWhileNodesComeHasTimeToComeBackOnWhatItRan(t *testing.T)
 
 // A cluster that was suspended on a template that no pod has joined on resumes on it. Where
 // nothing of it runs nobody answers, and an upgrade needs somebody who does.
-func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
+func TestAResumeThatStartsOnNothingTakesTheVersionThatIsDesired(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*situation)
 		want   model.TemplateChoice
 	}{
-		{"none of its pods runs", func(*situation) {}, model.TemplateWanted},
+		{"none of its pods runs", func(*situation) {}, model.TemplateDesired},
 		{"its pods have run on it before", func(s *situation) { s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}} }, model.TemplateKept},
 		{"one of them is ready: it may wait for the others", func(s *situation) { s.podOf(hot + "-2").Ready = true }, model.TemplateKept},
 		{"one of them still has time", func(s *situation) {
@@ -476,9 +476,9 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsWanted(t *testing.T) {
 	}
 }
 
-// The set whose turn it is is stuck on its template, and gets another one out of its turn: what
-// it returns to is still what its pods have joined on.
-func TestASetThatIsMendedReturnsToWhatItsPodsHaveJoinedOn(t *testing.T) {
+// The set whose turn it is is stuck on its template, and gets another one out of order: what it returns to is
+// still what its pods have joined on.
+func TestASetThatRolledForwardReturnsToWhatItsPodsHaveJoinedOn(t *testing.T) {
 	s := twoGroups(t)
 	s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
 	s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
@@ -488,9 +488,9 @@ func TestASetThatIsMendedReturnsToWhatItsPodsHaveJoinedOn(t *testing.T) {
 		s.podOf(podOfHot(i)).Waiting, s.podOf(podOfHot(i)).Template = "CrashLoopBackOff", "t2"
 	}
 	s.d.Changes = []model.Change{{Class: model.ChangeRestart, Set: hot}}
-	for range 2 { // in the second turn it may be recorded, and not applied
+	for range 2 { // in the second pass it may be recorded, and not applied
 		d := s.decide()
-		assert.Equal(t, model.TemplateWanted, effective(t, d, hot).Template)
+		assert.Equal(t, model.TemplateDesired, effective(t, d, hot).Template)
 		assert.Equal(t, "t1", d.Record.Operation.Restart.Remembered)
 		assert.False(t, effective(t, d, hot).RememberAnew)
 		s.r = d.Record

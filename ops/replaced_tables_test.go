@@ -93,7 +93,7 @@ func TestWhatAReplacementLosesIsSaidBefore(t *testing.T) {
 	w = replaces(t, dry)
 	w.operations["doc.t3"] = 1
 	w.calmed()
-	assert.Contains(t, w.record.Backups.Fetched.Said, "it was made again since")
+	assert.Contains(t, w.record.Backups.Fetched.Said, "it was recreated since")
 }
 
 // What was there is there again, and what the restore has made is gone.
@@ -141,7 +141,7 @@ func TestATableIsReplacedOnlyByOneThatIsAsWhole(t *testing.T) {
 	w.incomplete = 5
 	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Held != "" })
 	assert.Zero(t, w.swaps)
-	assert.Contains(t, messages(afterTurns(t, w, 1).Waits), "replicas of "+w.keptName("doc.t3")+" are not there yet")
+	assert.Contains(t, messages(afterPasses(t, w, 1).Waits), "replicas of "+w.keptName("doc.t3")+" are not there yet")
 	w.calmed()
 	assert.Equal(t, 1, w.swaps)
 }
@@ -167,7 +167,7 @@ func TestAReplacementWaitsForWhatElseGoesOn(t *testing.T) {
 			w := replaces(t)
 			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
 			w.pods[hot+"-1"].away = 10
-			d := afterTurns(t, w, 5)
+			d := afterPasses(t, w, 5)
 			assert.Zero(t, w.swaps)
 			assert.Contains(t, messages(d.Waits), "is whole, and waits: not all nodes are there")
 			w.calmed()
@@ -210,9 +210,9 @@ func TestNoOperationBeginsWhileTwoTablesExchangeTheirNames(t *testing.T) {
 	f.Sent = true
 	w.record.Backups.Fetch = &f
 	w.see = func(db *model.Database) { w.record.Backups.Fetch.Sent = true }
-	afterTurns(t, w, 1)
+	afterPasses(t, w, 1)
 	w.ahead(w.desired.Backups.MaxDelay + 5*time.Minute)
-	d := afterTurns(t, w, 5)
+	d := afterPasses(t, w, 5)
 	assert.Nil(t, w.record.Operation)
 	assert.Contains(t, reasons(d.Waits), gates.RestoreFirstRule.Name)
 	w.ahead(10 * time.Minute)
@@ -268,7 +268,7 @@ func TestAnExchangeWhoseAnswerIsLostIsNotDoneAgain(t *testing.T) {
 	w := replaces(t)
 	w.unanswered = 1
 	for range 60 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.Nil(t, w.record.Backups.Fetch)
 	assert.Equal(t, 1, w.swaps)
@@ -347,7 +347,7 @@ func TestNothingIsAskedForWhoseNameMayBeHidden(t *testing.T) {
 	w.see = func(db *model.Database) {
 		db.Denied = []model.Denial{{Privilege: "DQL", Class: "TABLE", Ident: w.keptName("doc.t3"), Grantee: "system"}}
 	}
-	d := afterTurns(t, w, 5)
+	d := afterPasses(t, w, 5)
 	assert.Empty(t, w.restores)
 	assert.Contains(t, messages(d.Waits), "on it is denied to system")
 	w.see = nil
@@ -364,7 +364,7 @@ func TestACopyMakesWayForASnapshotThatHasWaitedForLong(t *testing.T) {
 			w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
 			w.pods[hot+"-1"].away = 1000
 			w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
-			afterTurns(t, w, 3)
+			afterPasses(t, w, 3)
 			require.NotEmpty(t, w.record.Backups.Due.Schedule)
 			assert.Empty(t, w.dropped, "not yet")
 			w.ahead(2 * w.desired.Backups.MaxDelay)

@@ -138,7 +138,7 @@ func TestWhatTheAbsenceOfANodeDoes(t *testing.T) {
 			c.given(e)
 			f := capacity.ForecastRestart(&e.db, e.version, []string{"n1"}, []string{"n0", "n1", "n2", "n3"})
 			assert.Equal(t, c.unhealed, f.Unhealed)
-			assert.Equal(t, c.hangs, f.Hangs)
+			assert.Equal(t, c.hangs, f.WritesWait)
 		})
 	}
 }

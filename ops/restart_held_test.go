@@ -14,15 +14,15 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-func TestAHoldThatATransientValueHidesIsTakenBackAndSaid(t *testing.T) {
+func TestAnAllocationLockThatATransientValueHidesIsTakenBackAndSaid(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	w.transient = "all"
 	byTemplate(w)
 	for range 30 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
-		require.True(t, w.persistent == "all" || w.record.Hold != nil)
+		require.True(t, w.persistent == "all" || w.record.Lock != nil)
 	}
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	assert.Contains(t, reasons(d.Refusals), "hold-hidden")
@@ -36,13 +36,13 @@ func TestAHoldThatATransientValueHidesIsTakenBackAndSaid(t *testing.T) {
 	checkRestarted(t, w, true)
 }
 
-func TestAHoldThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt(t *testing.T) {
+func TestAnAllocationLockThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt(t *testing.T) {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.run(60)
 	w.persistent = "primaries"
 	byTemplate(w)
 	for range 20 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
@@ -56,9 +56,9 @@ func TestAHoldThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt(t *testing.T) {
 	checkRestarted(t, w, true)
 }
 
-// With the record lost and the annotation there, the hold is ours and goes back.
-func TestAHoldIsKnownByItsAnnotation(t *testing.T) {
-	for _, step := range []string{model.StepHold, model.StepDown} {
+// With the record lost and the annotation there, the allocation lock is ours and goes back.
+func TestAnAllocationLockIsKnownByItsAnnotation(t *testing.T) {
+	for _, step := range []string{model.StepLock, model.StepDown} {
 		t.Run(step, func(t *testing.T) {
 			w := newWorld(t, restartable(wantedCluster(3)))
 			w.run(60)
@@ -79,7 +79,7 @@ func TestASomebodysValueIsNotOverwritten(t *testing.T) {
 	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDown })
 	w.persistent = "none"
 	for range 10 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		require.Equal(t, "none", w.persistent)
 	}
@@ -159,7 +159,7 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"a snapshot", func(s *situation) { s.o.Database.Snapshots = 1 }, "snapshot-running"},
 		{"no allocation", func(s *situation) { s.o.Database.Allocation = "none" }, "allocation-enabled"},
 		{"allocation unknown", func(s *situation) { s.o.Database.Allocation = "" }, "allocation-enabled"},
-		{"a hold of nobody", func(s *situation) { s.o.Database.Allocation = "primaries" }, "unexplained-hold"},
+		{"an allocation lock of nobody", func(s *situation) { s.o.Database.Allocation = "primaries" }, "unexplained-hold"},
 		{"a new master", func(s *situation) { s.o.Stable.Master = s.o.At }, "master-stable"},
 		{"a daemon that has just begun", func(s *situation) { s.o.Stable = model.Stability{} }, "master-stable"},
 		{"no second copy, refused", func(s *situation) {
@@ -291,11 +291,11 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 			d := s.decide()
 			assert.Nil(t, d.Disruptive)
 			if c.reason == "" {
-				require.NotNil(t, d.Record.Hold, "%v %v", d.Waits, d.Refusals)
-				assert.Equal(t, model.StepHold, d.Record.Operation.Step)
+				require.NotNil(t, d.Record.Lock, "%v %v", d.Waits, d.Refusals)
+				assert.Equal(t, model.StepLock, d.Record.Operation.Step)
 				return
 			}
-			assert.Nil(t, d.Record.Hold)
+			assert.Nil(t, d.Record.Lock)
 			assert.Contains(t, append(reasons(d.Waits), reasons(d.Refusals)...), c.reason)
 		})
 	}

@@ -51,8 +51,8 @@ func byFuture(w *world) {
 func checkRestarted(t *testing.T, w *world, once bool) {
 	t.Helper()
 	require.Nil(t, w.record.Operation)
-	require.Nil(t, w.record.Hold)
-	require.Equal(t, "all", w.persistent, "C: the hold is given back")
+	require.Nil(t, w.record.Lock)
+	require.Equal(t, "all", w.persistent, "C: the allocation lock is given back")
 	for set, hold := range w.hold {
 		require.Empty(t, hold, "%s says that nothing is held", set)
 	}
@@ -65,7 +65,7 @@ func checkRestarted(t *testing.T, w *world, once bool) {
 	}
 }
 
-func TestARestartTakesEachPodOnceAndGivesBackTheHold(t *testing.T) {
+func TestARestartTakesEachPodOnceAndGivesBackTheAllocationLock(t *testing.T) {
 	for name, ask := range map[string]func(*world){
 		"a template": byTemplate, "a time": byAnnotation, "a time in the future": byFuture,
 		"any text": func(w *world) { w.desired.RestartedAt, w.desired.Revision = "please", "rev-restart" },
@@ -96,7 +96,7 @@ func TestMastersGoFirstThenTheGroupsInOrder(t *testing.T) {
 	var order []string
 	seen := map[string]bool{}
 	for range 200 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		for name, p := range w.pods {
 			if p.restarts > 0 && !seen[name] {
@@ -160,13 +160,13 @@ func TestATemplateThatDoesNotComeUpStopsAtItsFirstPod(t *testing.T) {
 	w.bad["t2"] = true
 	byTemplate(w)
 	for range 60 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Contains(t, reasons(d.Refusals), "restart-stopped")
 	assert.Equal(t, "t1", w.live[hot], "the template protects the others again")
-	assert.Equal(t, "all", w.persistent, "the hold is given back")
+	assert.Equal(t, "all", w.persistent, "the allocation lock is given back")
 	assert.Equal(t, "t2", w.pods[hot+"-0"].template, "the pod is left as it is")
 	assert.Equal(t, 1, w.pods[hot+"-0"].restarts)
 	assert.Zero(t, w.pods[hot+"-1"].restarts)
@@ -193,20 +193,20 @@ func TestATemplateThatDoesNotComeUpStopsAtItsFirstPod(t *testing.T) {
 	}
 }
 
-// until takes turns until a condition holds.
+// until runs passes until a condition holds.
 func (w *world) until(so func() bool) {
 	w.t.Helper()
 	for range 100 {
 		if so() {
 			return
 		}
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(w.t, err)
 	}
 	require.Fail(w.t, "it did not come to that")
 }
 
-func TestWhatEndsARestartMidwayGivesBackTheHold(t *testing.T) {
+func TestWhatEndsARestartMidwayGivesBackTheAllocationLock(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		end  func(*world)
@@ -221,19 +221,19 @@ func TestWhatEndsARestartMidwayGivesBackTheHold(t *testing.T) {
 			w.desired.Sets[0].Replicas = 2
 		}, false},
 	} {
-		for _, held := range []string{model.StepHold, model.StepDown} {
+		for _, held := range []string{model.StepLock, model.StepDown} {
 			t.Run(c.name+" at "+held, func(t *testing.T) {
 				w := newWorld(t, restartable(wantedCluster(3)))
 				w.run(60)
 				byTemplate(w)
 				w.until(func() bool {
-					return w.record.Operation != nil && w.record.Operation.Step == held && w.record.Hold != nil
+					return w.record.Operation != nil && w.record.Operation.Step == held && w.record.Lock != nil
 				})
 				c.end(w)
-				w.until(func() bool { return w.persistent == "all" && w.record.Hold == nil })
+				w.until(func() bool { return w.persistent == "all" && w.record.Lock == nil })
 				restarts := 0
 				for range 20 {
-					_, err := w.turn()
+					_, err := w.pass()
 					require.NoError(t, err)
 				}
 				for _, p := range w.pods {
@@ -242,7 +242,7 @@ func TestWhatEndsARestartMidwayGivesBackTheHold(t *testing.T) {
 				assert.LessOrEqual(t, restarts, 1, "no further pod goes")
 				assert.Equal(t, c.ends, w.record.Operation == nil)
 				if w.commands.Abort != "" && restarts == 0 {
-					assert.Equal(t, "t1", w.live[hot], "no pod runs it, and others' hands put none on it")
+					assert.Equal(t, "t1", w.live[hot], "no pod runs it, and no external change puts one on it")
 				}
 			})
 		}
@@ -264,7 +264,7 @@ func TestAPodThatWasToGoStaysOnceWhatItGoesForIsTakenBack(t *testing.T) {
 			w := newWorld(t, restartable(wantedCluster(3)))
 			w.run(60)
 			byTemplate(w)
-			w.until(func() bool { return w.record.Hold != nil && w.persistent == "primaries" })
+			w.until(func() bool { return w.record.Lock != nil && w.persistent == "primaries" })
 			s := &situation{d: w.desired, o: w.observe(), r: w.record}
 			s.d.Changes = nil
 			d := s.decide()
@@ -287,7 +287,7 @@ func TestAPausedRestartGoesOnAfterwards(t *testing.T) {
 	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDown })
 	w.desired.Paused = true
 	for range 10 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	w.desired.Paused = false
@@ -296,7 +296,7 @@ func TestAPausedRestartGoesOnAfterwards(t *testing.T) {
 }
 
 func TestAnotherPushMidwayIsFollowed(t *testing.T) {
-	for _, step := range []string{model.StepNext, model.StepHold, model.StepDown, model.StepStable} {
+	for _, step := range []string{model.StepNext, model.StepLock, model.StepDown, model.StepStable} {
 		for name, template := range map[string]string{"a third template": "t3", "the first one": "t1"} {
 			t.Run(name+" at "+step, func(t *testing.T) {
 				w := newWorld(t, restartable(wantedCluster(3)))
@@ -362,7 +362,7 @@ func TestWhatARestartDoesToTablesIsSaidBeforeTheFirstPodGoes(t *testing.T) {
 	w.desired.Revision = "rev-proceed"
 	var said, away bool
 	for range 200 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		for _, wait := range d.Waits {
 			said = said || restarts(w) == 0 && wait.Name == "writes-wait" && strings.Contains(wait.Message, "doc.waits (ALL)")
@@ -402,7 +402,7 @@ func TestOnlyCopiesAreSaidInTheStatusAndHoldNothingBack(t *testing.T) {
 	s.o.Stable.Master = s.o.At.Add(-time.Hour)
 	s.o.Database.Nodes[0].Sole = []string{"doc.one"}
 	d := s.decide()
-	require.NotNil(t, d.Record.Hold)
+	require.NotNil(t, d.Record.Lock)
 	assert.Equal(t, []string{"only-copies-away"}, reasons(d.Waits))
 	assert.Contains(t, d.Waits[0].Message, "doc.one")
 }
@@ -468,7 +468,7 @@ func TestAPodWhoseDeletionIsSeenLateIsStillThePodThatIsDown(t *testing.T) {
 			w.run(40)
 			w.bad["t2"], w.template, w.desired.Revision = true, "t2", "rev-t2"
 			for i := 0; w.record.Operation == nil || w.record.Operation.Step != model.StepDown; i++ {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 				require.Less(t, i, 900)
 			}
@@ -487,7 +487,7 @@ func TestAPodWhoseDeletionIsSeenLateIsStillThePodThatIsDown(t *testing.T) {
 			w.record.Saved = saved
 			for i := 0; i < 1500 && !slices.Contains(reasons(d.Refusals), "restart-stopped"); i++ {
 				var err error
-				d, err = w.turn()
+				d, err = w.pass()
 				require.NoError(t, err)
 			}
 			assert.Contains(t, reasons(d.Refusals), "restart-stopped")

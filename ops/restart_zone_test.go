@@ -34,7 +34,7 @@ func (w *world) rounds(turns int) []string {
 	w.t.Helper()
 	var rounds []string
 	for range turns {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(w.t, err)
 		var down []string
 		for name, p := range w.pods {
@@ -134,8 +134,8 @@ func TestARestartByZoneKilledAtAnyWriteEndsTheSame(t *testing.T) {
 	}
 }
 
-// What has changed between the hold and the deletion gives the hold back.
-func TestAZoneIsLookedAtOnceMoreUnderTheHold(t *testing.T) {
+// What has changed between the allocation lock and the deletion gives the allocation lock back.
+func TestAZoneIsLookedAtOnceMoreUnderTheAllocationLock(t *testing.T) {
 	for name, change := range map[string]func(*model.Observed){
 		"a copy has moved into the zone": func(o *model.Observed) {
 			o.Database.Tables = []model.Table{{Name: "doc.t", Replicas: "1", Started: 2}}
@@ -157,7 +157,7 @@ func TestAZoneIsLookedAtOnceMoreUnderTheHold(t *testing.T) {
 			w := zoned(t, 6)
 			byAnnotation(w)
 			w.until(func() bool {
-				return w.record.Operation != nil && w.record.Operation.Step == model.StepHold && w.persistent == "primaries"
+				return w.record.Operation != nil && w.record.Operation.Step == model.StepLock && w.persistent == "primaries"
 			})
 			o := w.observe()
 			d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)

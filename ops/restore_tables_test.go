@@ -21,7 +21,7 @@ func asksFor(t *testing.T, schema string, tables ...string) *world {
 	return w
 }
 
-// calmed takes turns until nothing is being restored.
+// calmed runs passes until nothing is being restored.
 func (w *world) calmed() model.Decision {
 	w.t.Helper()
 	w.until(func() bool {
@@ -101,7 +101,7 @@ func TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver(t *testing.
 		w.needs = 1_000_000
 		w.drilling()
 		w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
-		d := afterTurns(t, w, 10)
+		d := afterPasses(t, w, 10)
 		assert.Contains(t, reasons(d.Waits), gates.BackupWaitsRule.Name)
 		assert.Len(t, w.taken(), 1)
 		w.restored["old.t3"] = 1
@@ -111,7 +111,7 @@ func TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver(t *testing.
 	w.needs = 1_000_000
 	w.drilling()
 	w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
-	d := afterTurns(t, w, 20)
+	d := afterPasses(t, w, 20)
 	assert.Contains(t, reasons(d.Waits), gates.RestoreFirstRule.Name)
 	assert.Nil(t, w.record.Operation)
 	assert.Contains(t, reasons(d.Waits), gates.TablesRestoredRule.Name)
@@ -131,7 +131,7 @@ func TestNothingIsDroppedWhileANodeIsAway(t *testing.T) {
 	w.unfetchable = map[string]int{"doc.t3": 1}
 	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchDrop })
 	w.pods[hot+"-1"].away = 10
-	afterTurnsOf(w, 8)
+	afterPassesOf(w, 8)
 	assert.Empty(t, w.dropped)
 	w.calmed()
 	assert.Equal(t, []string{"old.t3"}, w.dropped)
@@ -152,7 +152,7 @@ func TestASnapshotThatIsBeingRestoredIsNotDropped(t *testing.T) {
 		}
 	}
 	w.desired.Backups.Schedules[0].Keep, w.desired.Backups.KeepAtLeast, w.desired.Revision = 1, 1, "rev-2"
-	afterTurns(t, w, 30)
+	afterPasses(t, w, 30)
 	assert.Len(t, w.record.Backups.Taken, 2, "the newest, and the one that is being restored")
 	assert.Equal(t, of, w.record.Backups.Taken[0].Name)
 }
@@ -162,7 +162,7 @@ func TestARestoreOfTablesSurvivesAKill(t *testing.T) {
 		t.Run(fmt.Sprintf("at write %d", kill), func(t *testing.T) {
 			w := asksFor(t, "old", "doc.t3", "doc.t4")
 			w.killAt, w.after = w.writes+kill, kill%2 == 0
-			afterTurnsOf(w, 40)
+			afterPassesOf(w, 40)
 			require.Nil(t, w.record.Backups.Fetch)
 			require.ElementsMatch(t, []string{"old.t3", "old.t4"}, w.tableNames())
 			assert.Empty(t, w.record.Backups.Fetched.Failed)
@@ -186,7 +186,7 @@ func TestTablesThatDidNotComeAreDroppedDuringAnOperation(t *testing.T) {
 	w.drilling()
 	w.template, w.desired.Revision = "t2", "rev-t2"
 	w.desired.Operations.StableFor = 90 * time.Second
-	afterTurns(t, w, 10)
+	afterPasses(t, w, 10)
 	w.ahead(w.desired.Backups.MaxDelay)
 	w.until(func() bool { return w.record.Operation != nil })
 	w.restored["old.t3"] = -1
@@ -239,7 +239,7 @@ func TestTablesWaitWhileNobodyKnowsTheRoomOnTheDisks(t *testing.T) {
 			t.Run(c.name+", "+of, func(t *testing.T) {
 				w := at(t)
 				c.hide(w)
-				d := afterTurns(t, w, 20)
+				d := afterPasses(t, w, 20)
 				require.NotNil(t, w.record.Backups.Fetch)
 				assert.Equal(t, model.FetchNext, w.record.Backups.Fetch.Step)
 				assert.Empty(t, w.record.Backups.Fetch.Skipped)
@@ -260,7 +260,7 @@ func (w *world) losesAnswer() {
 	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchAsk })
 	restores := len(w.restores)
 	w.killAt, w.after = w.writes+2, true
-	afterTurnsOf(w, 1)
+	afterPassesOf(w, 1)
 	require.Len(w.t, w.restores, restores+1)
 	require.Equal(w.t, model.FetchAsk, w.record.Backups.Fetch.Step)
 }
@@ -337,7 +337,7 @@ func TestASnapshotAfterATableThatStaysKnowsOfIt(t *testing.T) {
 		}
 	}
 	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchDrop })
-	afterTurns(t, w, 5)
+	afterPasses(t, w, 5)
 	assert.NotNil(t, w.record.Backups.Fetch)
 	assert.Nil(t, w.record.Backups.Running)
 	stale = false
@@ -365,7 +365,7 @@ func TestATableThatIsDeniedToSystemIsNeitherLostNorDropped(t *testing.T) {
 				hides := func(name string) bool { return name == "old.t3" }
 				db.Restore.Tables, db.Restore.Missing = slices.DeleteFunc(db.Restore.Tables, hides), slices.DeleteFunc(db.Restore.Missing, hides)
 			}
-			d := afterTurns(t, w, 20)
+			d := afterPasses(t, w, 20)
 			require.NotNil(t, w.record.Backups.Fetch)
 			assert.Equal(t, c.step, w.record.Backups.Fetch.Step)
 			assert.Contains(t, messages(d.Waits), "is denied to system")

@@ -113,7 +113,7 @@ func TestARestoreThatCannotBeSaysWhy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := restoredWorld(t)
 			c.edit(w)
-			d := afterTurns(t, w, 80)
+			d := afterPasses(t, w, 80)
 			assert.Contains(t, reasons(d.Waits), c.gate)
 			assert.Contains(t, messages(d.Waits), c.text)
 			assert.False(t, w.record.Bootstrap.Done, "the cluster does not count as made")
@@ -140,7 +140,7 @@ func TestTablesThatCannotBeFetchedAreDroppedAndAskedForAgain(t *testing.T) {
 	t.Run("or the restore fails, and nothing red stays", func(t *testing.T) {
 		w := restoredWorld(t)
 		w.unfetchable = map[string]int{"doc.two": 100}
-		d := afterTurns(t, w, 300)
+		d := afterPasses(t, w, 300)
 		assert.Contains(t, reasons(d.Waits), "restore-failed")
 		assert.Contains(t, messages(d.Waits), "doc.two")
 		assert.ElementsMatch(t, []string{"doc.one", "doc.three"}, w.tableNames())
@@ -160,7 +160,7 @@ func TestANodeThatIsBehindMakesNoRestoreFail(t *testing.T) {
 	w := restoredWorld(t)
 	w.needs = 60
 	for i := 0; w.fetching == "" && i < 200; i++ {
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
 	w.behind = 8
 	w.calm(400)
@@ -213,13 +213,13 @@ func TestARestoreIsFollowed(t *testing.T) {
 	w := restoredWorld(t)
 	w.needs = 40
 	for i := 0; w.fetching == "" && i < 200; i++ {
-		afterTurns(t, w, 1)
+		afterPasses(t, w, 1)
 	}
-	d := afterTurns(t, w, 3)
+	d := afterPasses(t, w, 3)
 	assert.Contains(t, reasons(d.Waits), "restore-running")
 	assert.Contains(t, messages(d.Waits), "0 of 3 are there")
 	assert.Equal(t, 1, reported(w, "RestoreStarted"))
 	w.ahead(3 * time.Hour)
-	afterTurns(t, w, 2)
+	afterPasses(t, w, 2)
 	assert.Zero(t, reported(w, "BootstrapTimedOut"), "how long it takes depends on the data")
 }

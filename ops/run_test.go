@@ -72,14 +72,14 @@ func TestABootstrapEndsAndThenNothingIsWritten(t *testing.T) {
 
 	writes := w.writes
 	for range 3 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		require.Equal(t, model.Done, d.Verdict)
 	}
 	require.Equal(t, writes, w.writes, "an idle cluster writes nothing")
 	w.applied = model.Applied{}
 	for range 3 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	require.Equal(t, writes, w.writes, "nor does a restarted daemon")
@@ -123,7 +123,7 @@ func TestAGrowEndsWithItsNodesAcknowledged(t *testing.T) {
 	assert.Equal(t, model.EventScale, r.Event)
 	assert.Equal(t, []model.GroupReplicas{{Name: "hot", Replicas: 3}}, r.OldData)
 	assert.Equal(t, []model.GroupReplicas{{Name: "hot", Replicas: 5}}, r.NewData)
-	assert.Equal(t, model.TemplateWanted, w.applied.Effective.Sets[0].Template, "the gateway counts follow")
+	assert.Equal(t, model.TemplateDesired, w.applied.Effective.Sets[0].Template, "the gateway counts follow")
 }
 
 // tiered has dedicated masters, two groups, a licence that is needed and two

@@ -42,8 +42,8 @@ func create(t *pass.Pass) {
 	}
 }
 
-// hold notes that the cluster is being made, with the time that bounds it.
-func hold(t *pass.Pass) {
+// startBootstrap records the bootstrap of a new cluster, with the time that bounds it.
+func startBootstrap(t *pass.Pass) {
 	if op := t.Record.Operation; op != nil && op.Started.After(t.Now) {
 		next := *op
 		next.Started = t.Now
@@ -61,7 +61,7 @@ func keep(t *pass.Pass) {
 			Name: s.Name, Replicas: aim.Replicas(&t.View, s), Template: model.TemplateKept, Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name),
 			Settings: setting.SettingsAnnotation(&t.View), Hold: setting.Annotation(&t.View, s.Name), Adopted: aim.AdoptedNote(&t.View, s.Name),
 		}
-		volume.Hold(&t.View, &e)
+		volume.KeepClaimTemplates(&t.View, &e)
 		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, e)
 	}
 	t.Decision.Effective.Budgets = t.Record.Budgets
@@ -102,26 +102,26 @@ func effective(t *pass.Pass) {
 	sets := some[:0]
 	for _, s := range t.Record.Sets {
 		e := model.EffectiveSet{Name: s.Name, Replicas: aim.Replicas(&t.View, s), Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name)}
-		turn := view.Restarting(&t.View) && t.Record.Operation.Restart.Set == s.Name
-		e.Remember = turn
-		if turn {
+		restarted := view.Restarting(&t.View) && t.Record.Operation.Restart.Set == s.Name
+		e.Remember = restarted
+		if restarted {
 			aim.Remember(t, &e)
 		}
 		switch {
-		case turn && t.Record.Operation.Step == model.StepStopped && aim.Returns(&t.View, s.Name):
+		case restarted && t.Record.Operation.Step == model.StepStopped && aim.MayRollBack(&t.View, s.Name):
 			e.Template = model.TemplateBefore
-		case turn && (scale.RollsBack(&t.View, s.Name) || s.Name == t.RollBack):
+		case restarted && (scale.RollsBack(&t.View, s.Name) || s.Name == t.RollBack):
 			e.Template = model.TemplateBefore
-		case comesNew(&t.View, s.Name):
+		case isNewGroup(&t.View, s.Name):
 		case s.Name == forward:
 			e.KeepGateway = kept || present
-		case kept || t.DesiredSet(s.Name) == nil || templateWaits(&t.View, s.Name, turn, forward):
+		case kept || t.DesiredSet(s.Name) == nil || templateWaits(&t.View, s.Name, restarted, forward):
 			e.Template = model.TemplateKept
 		default:
 			e.KeepGateway = present
 		}
 		e.Resized = !view.ResizesByRestart(&t.View)
-		volume.Hold(&t.View, &e)
+		volume.KeepClaimTemplates(&t.View, &e)
 		e.Hold, e.Settings, e.Adopted = setting.Annotation(&t.View, s.Name), settings, aim.AdoptedNote(&t.View, s.Name)
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
@@ -147,9 +147,9 @@ func effective(t *pass.Pass) {
 	t.Decision.Effective.Budgets = t.Record.Budgets
 }
 
-// comesNew reports whether a set is of a new group: there is nothing to keep. If the record was
-// lost it may have come while the cluster is being made.
-func comesNew(v *view.View, set string) bool {
+// isNewGroup reports whether a set is of a new group, which has no template to keep. If the record was lost it may
+// have come while the cluster is being made.
+func isNewGroup(v *view.View, set string) bool {
 	if v.DesiredSet(set) == nil || v.Live(set) != nil {
 		return false
 	}
@@ -159,15 +159,15 @@ func comesNew(v *view.View, set string) bool {
 // templateWaits reports whether the desired template of a set needs a restart, and it is not the
 // set's turn, or another operation or set comes first. A set that is up while nobody answers gets
 // it only where nothing else rolls forward and no node can be reached.
-func templateWaits(v *view.View, set string, turn bool, forward string) bool {
+func templateWaits(v *view.View, set string, restarted bool, forward string) bool {
 	if view.KeepsAdopted(v, set) {
 		return true
 	}
 	if !view.PendingRestart(v, set) || aim.Unstarted(v) {
 		return false
 	}
-	if !turn || aim.UpgradeDue(v) && !view.Upgrading(v) || aim.OthersFirst(v, set) {
+	if !restarted || aim.UpgradeDue(v) && !view.Upgrading(v) || aim.OtherTrialsFirst(v, set) {
 		return true
 	}
-	return aim.UpUnasked(v, set) && (forward != "" || !view.Unreachable(v))
+	return aim.ReadyUnasked(v, set) && (forward != "" || !view.Unreachable(v))
 }

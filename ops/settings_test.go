@@ -130,7 +130,7 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		w.byHand = map[string]string{jobsLog: "6000"}
 		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		for len(w.statements) == 0 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		w.byHand[jobsLog] = "6000"
@@ -158,13 +158,13 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		w.template = "t2"
 		for len(w.record.Settings) == 0 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		require.Empty(t, w.statements)
 		w.byHand = map[string]string{jobsLog: "7"}
 		for range 200 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		for name, p := range w.pods {
@@ -179,7 +179,7 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		w.transients = map[string]string{jobsLog: "10000"}
 		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
 		for range 10 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		assert.Contains(t, w.waiting(), "setting-not-effective")
@@ -300,7 +300,7 @@ func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
 		w.late = map[string]string{hot + "-2": "10000"}
 		w.push("rev-2", value)
 		for range 10 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		assert.Contains(t, w.waiting(), "setting-not-effective")
@@ -320,7 +320,7 @@ func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
 		w.run(20)
 		w.late = map[string]string{hot + "-2": "10000"}
 		for range 5 {
-			d, err := w.turn()
+			d, err := w.pass()
 			require.NoError(t, err)
 			require.Len(t, d.Waits, 1)
 			assert.Equal(t, "setting-not-effective", d.Waits[0].Name)
@@ -355,7 +355,7 @@ func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
 		w.push("rev-2", value)
 		w.killAt, w.lose = w.writes+1, true
 		for len(w.statements) == 0 && w.writes < w.killAt+3 {
-			_, _ = w.turn()
+			_, _ = w.pass()
 		}
 		w.killAt = 0
 		w.run(30)
@@ -368,7 +368,7 @@ func TestAValueThatCrateDBRefusesNeverGetsIntoATemplate(t *testing.T) {
 	w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
 	w.push("rev-2", model.Setting{Name: jobsLog, Value: "bad"})
 	for range 10 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	_, list := split(w.live[hot])

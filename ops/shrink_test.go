@@ -39,14 +39,14 @@ func filled(t *testing.T, d model.Desired) *world {
 	return w
 }
 
-// runQuiet takes turns until nothing is left to do; the exclusion of somebody
-// else, which nothing explains, is said all the time.
+// runQuiet runs passes until nothing is left to do; the exclusion of somebody else, which nothing explains, is
+// said all the time.
 func (w *world) runQuiet(turns int) model.Decision {
 	w.t.Helper()
 	var d model.Decision
 	for range turns {
 		var err error
-		d, err = w.turn()
+		d, err = w.pass()
 		if err == nil && d.Verdict != model.Act && len(d.Actions()) == 0 && !d.Save && len(d.Refusals) == 0 && d.Record.Operation == nil &&
 			!slices.ContainsFunc(d.Waits, func(r model.Reason) bool { return r.Name != "unexplained-exclusion" }) {
 			return d
@@ -129,9 +129,9 @@ func TestANewGroupJoinsARunningCluster(t *testing.T) {
 	assert.Equal(t, []model.GroupReplicas{{Name: "hot", Replicas: 3}, {Name: "cold", Replicas: 2}}, w.reports[i].NewData)
 }
 
-// Git says otherwise, a person aborts, pauses or releases: at each turn of a
-// shrink the end is the same as without it, and no pod is lost that had not left.
-func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
+// Git says otherwise, a person aborts, pauses or releases: at each pass of a shrink the end is the same as without
+// it, and no pod is lost that had not left.
+func TestAShrinkThatIsNoLongerDesiredGivesBackWhatItHolds(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		stop func(*world)
@@ -147,7 +147,7 @@ func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
 		}},
 		{"abort", func(w *world) { w.desired.Abort = true; w.desired.Revision = "rev-abort" }, func(t *testing.T, w *world, at int) {
 			for range 60 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			require.Equal(t, "somebody", w.exclude)
@@ -157,7 +157,7 @@ func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
 		}},
 		{"pause", func(w *world) { w.commands.Paused = "true" }, func(t *testing.T, w *world, _ int) {
 			for range 20 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			require.Equal(t, "somebody", w.exclude)
@@ -168,7 +168,7 @@ func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
 		}},
 		{"release", func(w *world) { w.commands.Released = "true" }, func(t *testing.T, w *world, _ int) {
 			for range 20 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			require.Equal(t, "somebody", w.exclude)
@@ -181,7 +181,7 @@ func TestAShrinkThatIsNotWantedAnyMoreGivesBackWhatItHolds(t *testing.T) {
 				w := filled(t, tiers(3, 3))
 				w.desired = tiers(3, 1)
 				for range at {
-					_, err := w.turn()
+					_, err := w.pass()
 					require.NoError(t, err)
 				}
 				ended := w.record.Stage == model.StageVerified && w.record.Revision == "rev-3-1"
@@ -245,7 +245,7 @@ func drainable(t *testing.T) *situation {
 	w := filled(t, tiers(3, 3))
 	w.others, w.exclude = nil, ""
 	for range 5 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	s := &situation{d: tiers(3, 1), o: w.observe(), r: w.record}
@@ -334,7 +334,7 @@ func stuckDrain(t *testing.T) *world {
 	w.desired = tiers(3, 1)
 	w.stuck = true
 	for range 60 {
-		if _, err := w.turn(); err == nil && w.record.Operation != nil && w.record.Operation.Step == model.StepDrain {
+		if _, err := w.pass(); err == nil && w.record.Operation != nil && w.record.Operation.Step == model.StepDrain {
 			return w
 		}
 	}
@@ -342,7 +342,7 @@ func stuckDrain(t *testing.T) *world {
 	return nil
 }
 
-func TestADrainThatStandsStillIsSetGoingAgain(t *testing.T) {
+func TestADrainThatDoesNotMoveIsTriedAgain(t *testing.T) {
 	w := stuckDrain(t)
 	require.True(t, w.stuck)
 	w.runQuiet(100)
@@ -353,7 +353,7 @@ func TestADrainThatStandsStillIsSetGoingAgain(t *testing.T) {
 func TestASnapshotHoldsADrainAndItGoesOnAfterwards(t *testing.T) {
 	w := stuckDrain(t)
 	w.stuck, w.snapshot = false, 20
-	d, err := w.turn()
+	d, err := w.pass()
 	require.NoError(t, err)
 	assert.Contains(t, reasons(d.Waits), "snapshot-running")
 	w.runQuiet(100)
@@ -363,7 +363,7 @@ func TestASnapshotHoldsADrainAndItGoesOnAfterwards(t *testing.T) {
 func TestADrainThatCannotGoOnNamesItsTables(t *testing.T) {
 	w := stuckDrain(t)
 	for range 60 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		w.stuck = true
 		require.Empty(t, w.lowered)
@@ -391,7 +391,7 @@ func TestALeavingNodeThatComesBackAnewIsAnotherOne(t *testing.T) {
 	lost := 15 - len(w.shards)
 	seen := false
 	for range 60 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		seen = seen || strings.Contains(w.exclude, "another-id")
 	}
@@ -407,7 +407,7 @@ func TestATransientExclusionThatHidesOursIsSaid(t *testing.T) {
 	w.hidden = "n-of-somebody"
 	w.desired = tiers(3, 1)
 	for range 30 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		if slices.Contains(reasons(d.Refusals), "exclusion-hidden") {
 			assert.Nil(t, d.Record.Exclusions)
@@ -429,7 +429,7 @@ func TestALeavingNodeThatDiesIsWaitedFor(t *testing.T) {
 	w.pods[cold+"-2"].away = 5
 	waited := false
 	for range 4 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		waited = waited || slices.Contains(reasons(d.Waits), "leaving-node-away")
 		assert.Empty(t, w.lowered)

@@ -32,9 +32,9 @@ func TestAPodThatStayedWhenItWasAskedGoesAfterTheOthersThatAreStuck(t *testing.T
 			}
 			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
 				Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Since: s.o.At}}
-			s.o.Database.Contact, s.o.Stable.Silent = model.No, s.o.At.Add(-time.Hour)
+			s.o.Database.Contact, s.o.Stable.Unreachable = model.No, s.o.At.Add(-time.Hour)
 			for _, name := range c.stayed {
-				s.o.Failures = append(s.o.Failures, model.Failure{Action: model.Action{Kind: model.ActionCurePod, Pod: name, PodUID: s.podOf(name).UID, Ask: name}, Count: 1})
+				s.o.Failures = append(s.o.Failures, model.Failure{Action: model.Action{Kind: model.ActionReplaceStuckPod, Pod: name, PodUID: s.podOf(name).UID, Ask: name}, Count: 1})
 			}
 			d := s.inSync()
 			require.NotNil(t, d.Disruptive)
@@ -64,7 +64,7 @@ func TestNoOtherSetIsNextWhileTheNodesCannotBeRead(t *testing.T) {
 // Seed 791053789: the quorum was lost while a new group was on trial. The voters come back on
 // what they ran, and no other set is put on a template that nothing has run on either.
 func TestASetWithoutVotesWaitsForATrialWhereThereIsNoMaster(t *testing.T) {
-	for onTrial, template := range map[bool]model.TemplateChoice{true: model.TemplateKept, false: model.TemplateWanted} {
+	for onTrial, template := range map[bool]model.TemplateChoice{true: model.TemplateKept, false: model.TemplateDesired} {
 		s := twoGroups(t)
 		s.d.Sets = slices.Clone(s.d.Sets)
 		s.d.Sets[0].MasterEligible = false
@@ -151,7 +151,7 @@ func TestAGroupThatRunsOnNoTemplateAndIsToGoLeavesBeforeAnUpgradeGoesOn(t *testi
 // cluster was suspended and resumed. That node never starts on the version before, and nobody
 // answers without it.
 func TestAResumeTakesTheDesiredVersionWhereAVolumeNeedsIt(t *testing.T) {
-	for written, template := range map[string]model.TemplateChoice{"5.11.0": model.TemplateWanted, "5.10.1": model.TemplateKept} {
+	for written, template := range map[string]model.TemplateChoice{"5.11.0": model.TemplateDesired, "5.10.1": model.TemplateKept} {
 		s := twoGroups(t)
 		s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
 		s.d.Version = "5.11.0"
@@ -207,7 +207,7 @@ func TestASetThatNoPodComesOntoKeepsNoStuckPodWaiting(t *testing.T) {
 		so       func(s *situation)
 		template model.TemplateChoice
 	}{
-		{"no pod of it is on its template", func(*situation) {}, model.TemplateWanted},
+		{"no pod of it is on its template", func(*situation) {}, model.TemplateDesired},
 		{"a pod of it is on its template and has not joined", func(s *situation) {
 			s.away(warm + "-0")
 			s.podOf(warm + "-0").Template = "t3"

@@ -47,7 +47,7 @@ func (w *world) counted(set string) int {
 	return note.Replicas
 }
 
-// ending are pods of ordinals that are wanted no longer; each is seen twice.
+// ending are pods of ordinals that are no longer desired; each is seen twice.
 func (w *world) ending() []model.Pod {
 	var pods []model.Pod
 	for name, p := range w.pods {
@@ -107,11 +107,11 @@ func at0(d model.Desired) model.Desired {
 	return d
 }
 
-// rest takes turns until a suspension has ended. A lost record leaves it unknown
-// whether the users are as they are wanted: that waits, and is said.
+// rest runs passes until a suspension has ended. A lost record leaves it unknown whether the users are as they are
+// desired: that waits, and is said.
 func (w *world) rest(turns int) {
 	for range turns {
-		d, err := w.turn()
+		d, err := w.pass()
 		settled := d.Verdict == model.Done || slices.Equal(reasons(d.Waits), []string{gates.SuspendedRule.Name}) && d.Verdict == model.Wait
 		if err == nil && settled && !d.Save && w.record.Operation == nil {
 			return
@@ -170,13 +170,13 @@ func TestASuspendedClusterRestsAndComesBackAsItWas(t *testing.T) {
 			for range 2 { // and it never takes an old suspension for a new one
 				writes := w.writes
 				for range 3 {
-					d, err := w.turn()
+					d, err := w.pass()
 					require.NoError(t, err)
 					require.Equal(t, model.Done, d.Verdict, "%v", d.Waits)
 				}
 				require.Equal(t, writes, w.writes, "a suspended cluster writes nothing")
 				w.applied = model.Applied{} // a new process has to look once
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			resumed := d
@@ -261,14 +261,14 @@ func TestAMindThatChangesMidwayIsFollowed(t *testing.T) {
 			w.run(60)
 			w.desired = at0(d)
 			for range turns {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			back := d
 			back.Revision += "-back"
 			w.desired = back
 			for range turns {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			w.desired = at0(back)
@@ -298,7 +298,7 @@ func TestARecordThatIsLostWhileSuspendedMakesNoSecondCluster(t *testing.T) {
 			w.desired = wantedCluster(3)
 			w.run(60)
 			checkResumed(t, w, 3)
-			require.Equal(t, 1, reported(w, "BootstrapSucceeded"), "it is not made again")
+			require.Equal(t, 1, reported(w, "BootstrapSucceeded"), "it is not recreated")
 		})
 	}
 }
@@ -370,7 +370,7 @@ func TestAWaitNeverMakesASuspensionBegunAgain(t *testing.T) {
 	w.run(60)
 	w.desired = at0(w.desired)
 	for !slices.ContainsFunc(w.sets, func(s model.ObservedSet) bool { return s.Replicas == 0 }) {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	w.users["system"].password = "lost" // no contact
@@ -386,7 +386,7 @@ func TestChangesOfASuspendedClusterWaitAndAreNamed(t *testing.T) {
 	var d model.Decision
 	for range 5 {
 		var err error
-		d, err = w.turn()
+		d, err = w.pass()
 		require.NoError(t, err)
 	}
 	require.Equal(t, model.Wait, d.Verdict, "it is not as its definition says")
@@ -399,7 +399,7 @@ func TestChangesOfASuspendedClusterWaitAndAreNamed(t *testing.T) {
 	w.desired = resumed
 	seen := false
 	for range 100 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		if reported(w, "ResumeSucceeded") == 0 {
 			require.Equal(t, "t1", w.live["crate-data-hot-c"], "it comes back on the template that it had")
@@ -422,7 +422,7 @@ func TestReplicasThatSomebodyRaisesWhileSuspendedAreNamedAndNotLowered(t *testin
 	var d model.Decision
 	for range 3 {
 		var err error
-		d, err = w.turn()
+		d, err = w.pass()
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"replicas-raised-by-others"}, reasons(d.Refusals))
@@ -437,14 +437,14 @@ func TestAnAbortedSuspensionStartsAgainWhatItHasStopped(t *testing.T) {
 	w.run(60)
 	w.desired = at0(w.desired)
 	for range 3 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	w.commands.Abort = "true"
 	var d model.Decision
 	for range 30 {
 		var err error
-		d, err = w.turn()
+		d, err = w.pass()
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"aborted"}, reasons(d.Refusals), "%v", d.Waits)
@@ -457,7 +457,7 @@ func TestAnAbortedSuspensionStartsAgainWhatItHasStopped(t *testing.T) {
 
 func TestANewClusterCannotBeginSuspended(t *testing.T) {
 	w := newWorld(t, at0(wantedCluster(3)))
-	d, err := w.turn()
+	d, err := w.pass()
 	require.NoError(t, err)
 	require.Equal(t, []string{"suspend-before-bootstrap"}, reasons(d.Refusals))
 	require.Empty(t, w.sets)

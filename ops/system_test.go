@@ -112,7 +112,7 @@ func TestSystemIsMadeByAProcessThatKeepsDying(t *testing.T) {
 					if w.writes >= w.killAt {
 						w.killAt = w.writes + every
 					}
-					if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
+					if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
 						break
 					}
 				}
@@ -216,7 +216,7 @@ func TestAPodOfAnotherClusterKeepsItsSystemUser(t *testing.T) {
 	w.change(systemSecret, "rotated")
 	w.clusterID = "id-2"
 	for range 40 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	assert.Equal(t, before, w.users["system"].password)
@@ -226,7 +226,7 @@ func TestALostSecretOfSystemIsNamedWithItsWayOut(t *testing.T) {
 	w := newWorld(t, wantedCluster(3))
 	w.run(30)
 	delete(w.secrets, systemSecret)
-	d, err := w.turn()
+	d, err := w.pass()
 	require.NoError(t, err)
 	require.Equal(t, []string{gates.SystemPasswordLostRule.Name}, reasons(d.Refusals))
 	require.Contains(t, d.Refusals[0].Message, "kubectl create secret generic "+systemSecret)
@@ -291,7 +291,7 @@ func TestAnotherLicenceIsSetAgain(t *testing.T) {
 	}
 }
 
-func TestALicenceThatIsRefusedIsToldOnceAndBlocksNothingElse(t *testing.T) {
+func TestALicenceThatIsRefusedIsReportedOnceAndBlocksNothingElse(t *testing.T) {
 	d := wantedCluster(3)
 	d.Version, d.License = "4.4.1", &model.SecretKey{Name: "licence", Key: "key"}
 	w := newWorld(t, d)

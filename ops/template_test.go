@@ -46,7 +46,7 @@ func TestAPodTemplateIsMarkedByWhatAProcessReadsWhenItStarts(t *testing.T) {
 	}
 }
 
-func TestTheMarkAndTheHoldAreNoChanges(t *testing.T) {
+func TestTheMarkAndTheAllocationLockAreNoChanges(t *testing.T) {
 	effective, _ := materialised(t, statefulSet(t), nil, model.EffectiveSet{Hold: "held"})
 	assert.Equal(t, "held", effective.GetAnnotations()[names.HoldAnnotation])
 	for _, c := range manifest.Classify([]*unstructured.Unstructured{statefulSet(t)}, []*unstructured.Unstructured{effective}) {

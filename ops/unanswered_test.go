@@ -52,18 +52,18 @@ func TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack(t *testing.T) {
 			w := c.start(t)
 			at := func() bool {
 				op := w.record.Operation
-				return op != nil && op.Step == model.StepHold && w.record.Hold != nil && c.when(w)
+				return op != nil && op.Step == model.StepLock && w.record.Lock != nil && c.when(w)
 			}
 			for i := 0; i < 400 && !at(); i++ {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			require.True(t, at())
 			require.Zero(t, restarts(w))
 			back := false
 			look := func() {
-				d, _ := w.turn()
-				back = back || restarts(w) == 0 && slices.Contains(kinds(d), model.ActionReleaseAllocation)
+				d, _ := w.pass()
+				back = back || restarts(w) == 0 && slices.Contains(kinds(d), model.ActionUnlockAllocation)
 			}
 			w.see = c.see
 			if c.name == "another pod is not ready meanwhile, which is known" {

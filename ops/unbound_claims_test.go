@@ -12,7 +12,7 @@ import (
 
 // A grow and another change in one commit: each new pod is unschedulable for a moment,
 // and the change went in with the grow, as if the old template did not run.
-func TestANewPodWhoseVolumesAreNotBoundYetDoesNotHang(t *testing.T) {
+func TestANewPodWhoseVolumesAreNotBoundYetIsNotStuck(t *testing.T) {
 	const claims = "0/12 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
 	for _, c := range []struct {
 		name, waiting, message string
@@ -42,7 +42,7 @@ func TestANewPodWhoseVolumesAreNotBoundYetDoesNotHang(t *testing.T) {
 			s.r = s.decide().Record
 			want := model.TemplateKept
 			if c.corrected {
-				want = model.TemplateWanted
+				want = model.TemplateDesired
 			}
 			assert.Equal(t, want, effective(t, s.decide(), warm).Template)
 		})

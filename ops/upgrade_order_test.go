@@ -26,7 +26,7 @@ func TestAnImageReachesOneSetAtATime(t *testing.T) {
 		return true
 	}
 	for range 300 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		for i, set := range sets[1:] {
 			if w.live[set] == w.wanted() {
@@ -46,7 +46,7 @@ func TestAnUpgradeComesBeforeMoreNodes(t *testing.T) {
 	w.desired, w.template = d, "t2"
 	to(w, "6.4.3")
 	for range 300 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 		if w.record.Operation != nil && w.record.Operation.Kind == model.OperationUpgrade {
 			require.Len(t, w.nodeNames(), 3)
@@ -64,14 +64,14 @@ func TestAnUpgradeComesBeforeMoreNodes(t *testing.T) {
 // A version that is pushed while a restart is under way waits for its pod, and
 // then takes the rest in one go.
 func TestAnUpgradeThatIsPushedIntoARestartTakesItsPlace(t *testing.T) {
-	for _, step := range []string{model.StepNext, model.StepHold, model.StepDown, model.StepStable} {
+	for _, step := range []string{model.StepNext, model.StepLock, model.StepDown, model.StepStable} {
 		t.Run(step, func(t *testing.T) {
 			w := upgradable(t, wantedCluster(3))
 			byTemplate(w)
 			w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == step })
 			to(w, "6.4.3")
 			for range 200 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 				if op := w.record.Operation; op != nil && op.Kind == model.OperationRestart {
 					require.NotEqual(t, w.wanted(), w.live[hot], "no image comes without its gates")
@@ -119,7 +119,7 @@ func TestAnUpgradeComesBeforeAllElseOfItsPush(t *testing.T) {
 			w.desired = c.to
 			w.desired.Version, w.desired.Revision = "5.10.2", "rev-all"
 			for range 500 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 				if w.record.Version == "5.10.1" {
 					require.Len(t, w.nodeNames(), 7, "at the present size")

@@ -37,8 +37,8 @@ func to(w *world, version string) {
 func checkUpgraded(t *testing.T, w *world, version string) {
 	t.Helper()
 	require.Nil(t, w.record.Operation)
-	require.Nil(t, w.record.Hold)
-	require.Equal(t, "all", w.persistent, "C: the hold is given back")
+	require.Nil(t, w.record.Lock)
+	require.Equal(t, "all", w.persistent, "C: the allocation lock is given back")
 	require.Equal(t, version, w.record.Version)
 	for name, p := range w.pods {
 		require.Equal(t, w.wanted(), p.template, name)
@@ -60,7 +60,7 @@ func TestAnUpgradeTakesEachPodOnceAndIsReportedAsCrateOperatorDoes(t *testing.T)
 	to(w, "6.4.3")
 	var progress []model.Progress
 	for range 200 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		if d.Progress != nil {
 			progress = append(progress, *d.Progress)
@@ -151,14 +151,14 @@ func TestAnUpgradeKilledAtAnyWriteEndsTheSame(t *testing.T) {
 	}
 }
 
-// until2 takes turns until a condition holds, and lives through a kill.
+// until2 runs passes until a condition holds, and lives through a kill.
 func (w *world) until2(so func() bool) {
 	w.t.Helper()
 	for range 300 {
 		if so() {
 			return
 		}
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.Fail(w.t, "it did not come to that")
 }
@@ -172,7 +172,7 @@ func TestATableThatIsMadeMidwayDoesNotStopAnUpgrade(t *testing.T) {
 	w.middles = []*toyTable{{primary: hot + "/0"}, {primary: hot + "/0"}}
 	yellow := false
 	for range 200 {
-		d, err := w.turn()
+		d, err := w.pass()
 		require.NoError(t, err)
 		yellow = yellow || w.middles[0].replica == "" && d.Record.Operation != nil
 	}
@@ -180,20 +180,20 @@ func TestATableThatIsMadeMidwayDoesNotStopAnUpgrade(t *testing.T) {
 	checkUpgraded(t, w, "6.4.3")
 }
 
-func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.T) {
+func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCorrectedForward(t *testing.T) {
 	stopped := func(t *testing.T, unpullable bool) *world {
 		w := upgradable(t, wantedCluster(3))
 		w.desired.Operations.RestartTimeout = 20 * time.Second
 		to(w, "6.4.2")
 		w.bad[w.wanted()], w.unpullable[w.wanted()] = true, unpullable
 		for range 60 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 		require.Contains(t, reasons(d.Refusals), "upgrade-stopped")
 		require.Equal(t, "t1", w.live[hot], "the template protects the others again")
-		require.Equal(t, "all", w.persistent, "the hold is given back")
+		require.Equal(t, "all", w.persistent, "the allocation lock is given back")
 		require.Equal(t, w.wanted(), w.pods[hot+"-0"].template, "the pod is left as it is")
 		require.Zero(t, w.pods[hot+"-1"].restarts)
 		require.Equal(t, 1, reported(w, "UpgradeStopped"))
@@ -216,7 +216,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 			w := stopped(t, unpullable)
 			w.record = model.Record{}
 			for range 60 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			assert.Zero(t, w.pods[hot+"-1"].restarts, "no other pod goes")
@@ -228,7 +228,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 			w := stopped(t, unpullable)
 			w.commands.Abort = "true"
 			for range 20 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			assert.Equal(t, unpullable, w.pods[hot+"-0"].template == "t1", "what has started stays, the other is recreated")
@@ -249,7 +249,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCuredForward(t *testing.
 		w := stopped(t, false)
 		to(w, "6.3.7")
 		for range 60 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
@@ -269,11 +269,11 @@ func TestARevertMidwayIsRefusedOnceANodeHasStartedTheNewMinor(t *testing.T) {
 			to(w, "6.4.3")
 			w.until(func() bool { return w.pods[hot+"-0"].template == w.wanted() && w.pods[hot+"-0"].away == 0 })
 			w.until(func() bool { return w.record.Operation.Step == step })
-			_, err := w.turn() // it is seen
+			_, err := w.pass() // it is seen
 			require.NoError(t, err)
 			to(w, "6.3.7")
 			for range 60 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
@@ -294,7 +294,7 @@ func TestAnAbortedUpgradeStaysWhereItStandsAndGoesOnWhenItIsResumed(t *testing.T
 	w.until(func() bool { return w.pods[hot+"-0"].template == w.wanted() && w.pods[hot+"-0"].away == 0 })
 	w.commands.Abort = "true"
 	for range 30 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
@@ -362,12 +362,12 @@ func TestAPodOnTheNewVersionIsNotRestartedOntoTheOldOne(t *testing.T) {
 	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepStopped })
 	w.commands.Abort = "true"
 	for range 5 {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	require.Equal(t, "t1", w.live[hot])
 	delete(w.bad, w.wanted())
-	_, err := w.turn()
+	_, err := w.pass()
 	require.NoError(t, err)
 	s := &situation{d: w.desired, o: w.observe(), r: w.record}
 	s.d.Version, s.d.RestartedAt, s.d.Changes = "6.4.3", w.now.Format(time.RFC3339), nil

@@ -79,7 +79,7 @@ func TestRedTablesAreSaidHoweverTheClusterIs(t *testing.T) {
 			w := newWorld(t, wantedCluster(3))
 			w.calm(60)
 			w.see = func(db *model.Database) { c.change(w, db) }
-			d := afterTurns(t, w, 5)
+			d := afterPasses(t, w, 5)
 			assert.Equal(t, c.verdict, d.Verdict)
 			assert.Equal(t, c.said != "", slices.Contains(reasons(d.Waits), gates.TablesRedRule.Name))
 			assert.Contains(t, messages(d.Waits), c.said)

@@ -60,8 +60,8 @@ func waitOf(t *testing.T, d model.Decision, name string) string {
 
 func (w *world) twenty() model.Decision {
 	w.t.Helper()
-	w.turns(19)
-	d, err := w.turn()
+	w.passes(19)
+	d, err := w.pass()
 	require.NoError(w.t, err)
 	return d
 }
@@ -75,7 +75,7 @@ func TestVolumesGetAnotherAttributesClassWithoutARestart(t *testing.T) {
 			checkModified(t, w, "gold")
 			assert.Equal(t, "data0-"+hot+"-0=gold", w.asked[0], "the first one goes alone")
 			assert.Len(t, w.asked, 4, "each claim is asked once")
-			assert.Equal(t, 2, w.made[hot], "the StatefulSet was made again once")
+			assert.Equal(t, 2, w.made[hot], "the StatefulSet was recreated once")
 			assert.Equal(t, 1, reported(w, "VolumesGrown"))
 			for _, r := range w.reports {
 				if r.Reason == "VolumesGrown" {
@@ -103,7 +103,7 @@ func TestAnotherAttributesClassSurvivesAKillAtEachWrite(t *testing.T) {
 	for _, from := range []string{"", "silver"} {
 		cutOff(t, func() *world { return modifiedWorld(t, from, "gold") }, 1, 60, func(t *testing.T, w *world, _ model.Decision) {
 			checkModified(t, w, "gold")
-			assert.Equal(t, 2, w.made[hot], "the StatefulSet was made again once")
+			assert.Equal(t, 2, w.made[hot], "the StatefulSet was recreated once")
 		})
 	}
 }
@@ -247,7 +247,7 @@ func TestOfANewClusterTheDroppedClassIsNamedToo(t *testing.T) {
 	w := newWorld(t, attributed(sized(wantedCluster(3), sizeBefore), "gold"))
 	w.oldKubernetes = true
 	for range 40 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	waitOf(t, w.twenty(), "volume-attributes-class-dropped")
 	assert.Equal(t, 1, w.made[hot])
@@ -341,7 +341,7 @@ func TestWhichAttributesClassesAreRefused(t *testing.T) {
 func TestAClassThatCameIntoEffectMidwayStays(t *testing.T) {
 	w := modifiedWorld(t, "", "gold")
 	for i := 0; w.claims[0].Current == "" && i < 40; i++ {
-		w.turns(1)
+		w.passes(1)
 	}
 	w.noClass = "gold"
 	w.twenty()
@@ -358,7 +358,7 @@ func TestAClassThatCameIntoEffectMidwayStays(t *testing.T) {
 func TestARecreationOfARecordWithoutClassesGoesOn(t *testing.T) {
 	w := grownWorld(t, sizeAfter)
 	for i := 0; !w.away[hot] && i < 60; i++ {
-		w.turns(1)
+		w.passes(1)
 	}
 	op := *w.record.Operation
 	r := *op.Recreation

@@ -21,7 +21,7 @@ func TestAShardThatComesBackBeforeItsClaimsGoKeepsThem(t *testing.T) {
 		return op != nil && op.Shrink != nil && !op.Shrink.Drained.IsZero()
 	}
 	for i := 0; i < 400 && !found(); i++ {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.True(t, found())
 	w.now = w.now.Add(time.Second)
@@ -52,7 +52,7 @@ func TestAShardThatComesBackBeforeItsClaimsGoKeepsThem(t *testing.T) {
 			there(&o.Database)
 			again := ops.Decide(w.desired, o, d.Record, model.Policy{}, w.now)
 			assert.Nil(t, again.Disruptive)
-			assert.Equal(t, model.StepDrain, again.Record.Operation.Step, "it is drained anew")
+			assert.Equal(t, model.StepDrain, again.Record.Operation.Step, "it is drained again")
 		})
 	}
 	again := ops.Decide(w.desired, w.observe(), d.Record, model.Policy{}, w.now)

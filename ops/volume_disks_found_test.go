@@ -78,7 +78,7 @@ func TestARecreationThatBringsTheMasterBackDoesNotWaitForTheLock(t *testing.T) {
 			s := moreDisks(t)
 			s.mixed(0)
 			s.vanished(2)
-			s.r.Hold = &model.Hold{Set: hot, Before: "all", Value: "primaries"}
+			s.r.Lock = &model.AllocationLock{Set: hot, Before: "all", Value: "primaries"}
 			s.o.Database.Allocation, s.o.Sets[0].Hold = "primaries", "held"
 			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Since: s.o.At}}
 			c.so(s)
@@ -274,9 +274,9 @@ func TestAPausedRemovalGivesTheExclusionBackOnceTheTemplateHasItsDisks(t *testin
 		taken  int64
 		given  bool
 	}{
-		{"paused, the template does without it", true, model.StepHold, "data1", 0, false},
-		{"paused, its controller has not taken in that it has it again", true, model.StepHold, "", 1, false},
-		{"paused, it has it again", true, model.StepHold, "", 0, true},
+		{"paused, the template does without it", true, model.StepLock, "data1", 0, false},
+		{"paused, its controller has not taken in that it has it again", true, model.StepLock, "", 1, false},
+		{"paused, it has it again", true, model.StepLock, "", 0, true},
 		{"the restart has stopped at another pod", false, model.StepStopped, "", 0, true},
 		{"the restart goes on", false, model.StepStable, "", 0, false},
 	} {
@@ -318,13 +318,13 @@ func TestNoPodComesBackWithoutADiskWhileSystemDoesNotSeeAllShards(t *testing.T) 
 			w := twoDisksWorld(t)
 			w.desired = disked(w.desired, 1, sizeBefore)
 			for i := 0; i < 400 && (w.record.Operation == nil || w.record.Operation.Restart == nil); i++ {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			require.Equal(t, model.OperationRestart, w.record.Operation.Kind)
 			w.see = c.see
 			said := false
 			for range 60 {
-				d, _ := w.turn()
+				d, _ := w.pass()
 				said = said || slices.Contains(reasons(append(slices.Clone(d.Refusals), d.Waits...)), c.rule)
 			}
 			assert.True(t, said)

@@ -61,7 +61,7 @@ func TestATemplateThatIsKeptMountsTheDisksThatNodesHave(t *testing.T) {
 				s.o.Pods[i].Volumes = ""
 			}
 		}},
-		{"the StatefulSet is gone, to be made again with the disk", "data0,data1", "t1,t2", func(s *situation) {
+		{"the StatefulSet is gone, to be recreated with the disk", "data0,data1", "t1,t2", func(s *situation) {
 			back(s)
 			s.r.Operation = &model.Operation{
 				Kind: model.OperationExpand, Step: model.StepRecreate, Started: s.o.At, Revision: s.r.Revision,

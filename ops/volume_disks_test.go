@@ -52,7 +52,7 @@ func (s *situation) claim(template string, ordinal int) *model.Claim {
 	return &s.o.Claims[len(s.o.Claims)-1]
 }
 
-// mixed has the StatefulSet made again with both disks, which these pods have.
+// mixed has the StatefulSet recreated with both disks, which these pods have.
 func (s *situation) mixed(restarted ...int) {
 	s.o.Volumes = append(s.o.Volumes, diskOf("data1"))
 	s.d.Changes = []model.Change{{Class: model.ChangeRestart, Set: hot, Path: "spec.template.spec.containers[crate].command[path.data]"}}
@@ -219,7 +219,7 @@ func TestPodsThatLackADiskRestartFromTheLowestUp(t *testing.T) {
 				return
 			}
 			require.Equal(t, model.OperationRestart, kindOf(d), "%v %v", d.Waits, d.Refusals)
-			assert.Equal(t, model.StepHold, d.Record.Operation.Step, "%v", d.Waits)
+			assert.Equal(t, model.StepLock, d.Record.Operation.Step, "%v", d.Waits)
 			assert.Equal(t, c.next, d.Record.Operation.Restart.Pod)
 			assert.Empty(t, d.Record.Operation.Restart.Pods)
 		})

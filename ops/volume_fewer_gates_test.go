@@ -44,7 +44,7 @@ func TestNoDiskIsRemovedWithoutWhatItNeeds(t *testing.T) {
 			w.desired = disked(w.desired, 1, sizeBefore)
 			var d model.Decision
 			for range 200 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 			}
 			if c.refused != "" {
 				assert.Contains(t, reasons(d.Refusals), c.refused)
@@ -77,7 +77,7 @@ func TestADedicatedMasterIsNotDrainedForFewerDisks(t *testing.T) {
 	w.desired.Revision = "rev-masters"
 	excluded := 0
 	for range 600 {
-		d, _ := w.turn()
+		d, _ := w.pass()
 		if excluded += len(w.excluded()); d.Verdict == model.Done && !d.Save {
 			break
 		}
@@ -103,16 +103,16 @@ func TestASuspendedClusterKeepsItsDisks(t *testing.T) {
 			w.desired.Sets = slices.Clone(w.desired.Sets)
 			w.desired.Sets[0].Replicas, w.desired.Revision = 0, "rev-suspended"
 			for i := 0; i < 1200 && len(w.record.Suspended) == 0; i++ {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			for range 40 {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			require.NotEmpty(t, w.record.Suspended)
 			assert.Zero(t, reported(w, "DisksRemoved"))
 			w.desired = disked(w.desired, 1, sizeBefore)
 			for range 40 {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			assert.Equal(t, []string{"data0", "data1"}, w.disksOf(hot))
 			w.desired.Sets = slices.Clone(w.desired.Sets)
@@ -137,7 +137,7 @@ func TestFewerDisksAndAnotherChangeInOneCommit(t *testing.T) {
 					if dies > 0 && w.writes >= w.killAt {
 						w.killAt = w.writes + dies
 					}
-					if d, err := w.turn(); err == nil && d.Verdict == model.Done && !d.Save {
+					if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
 						break
 					}
 				}
@@ -202,14 +202,14 @@ func TestAFreeClaimHoldsNothingUp(t *testing.T) {
 			w.midway()
 			w.commands.Abort = "true" // so that it stays there
 			for range 40 {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			c.so(w)
 			i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Template == "data1" && c.Ordinal == 0 })
 			w.claims[i].Terminating, w.claims[i].Deleted = true, w.now
 			var d model.Decision
 			for range 20 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 			}
 			assert.Equal(t, !c.free, slices.Contains(reasons(d.Waits), "volume-goes-with-pod"), "%v", reasons(d.Waits))
 		})
@@ -237,7 +237,7 @@ func TestAPodThatDoesNotStartWithoutADiskGetsItAgain(t *testing.T) {
 	}
 	w.desired = disked(w.desired, 1, sizeBefore)
 	for range 200 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.True(t, broken)
 	assert.False(t, w.uses(hot+"-0", "data1"))

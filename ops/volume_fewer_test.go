@@ -69,7 +69,7 @@ func TestDisksAreRemovedNodeByNode(t *testing.T) {
 func (w *world) midway() {
 	w.desired = disked(w.desired, 1, sizeBefore)
 	for i := 0; i < 400 && w.lacks[hot+"-0"] == ""; i++ {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(w.t, err)
 	}
 	require.Equal(w.t, "data1", w.lacks[hot+"-0"])
@@ -115,7 +115,7 @@ func TestAPodThatVanishesWhileDisksAreRemovedLosesNothing(t *testing.T) {
 			w := twoDisksWorld(t)
 			w.desired = disked(w.desired, 1, sizeBefore)
 			for i := 0; i < 400 && !c.when(w); i++ {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			require.True(t, c.when(w))
 			if w.vanishes(c.pod); c.lost {
@@ -123,7 +123,7 @@ func TestAPodThatVanishesWhileDisksAreRemovedLosesNothing(t *testing.T) {
 			}
 			bereft := ""
 			for i := 0; i < 1500; i++ {
-				d, _ := w.turn()
+				d, _ := w.pass()
 				if len(w.asleep) > 0 {
 					bereft += waitsWith(d, "disks-removed")
 				}
@@ -197,7 +197,7 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 					return w.lacks[hot+"-0"] != "" && w.unused[hot] == ""
 				}
 				for i := 0; i < 400 && !at(); i++ {
-					_, _ = w.turn()
+					_, _ = w.pass()
 				}
 				require.True(t, at())
 				if when == "before" && c.name == "the old number: pods have the disk again" {
@@ -205,7 +205,7 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 				}
 				c.so(w)
 				for range 60 {
-					_, _ = w.turn()
+					_, _ = w.pass()
 				}
 				if c.then != nil {
 					assert.Empty(t, w.unused[hot], "no template stays without a disk")
@@ -225,19 +225,19 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 }
 
 // What is excluded may take shards all the same: somebody may have ended the effect of an exclusion. Then the
-// node keeps its disks, and is drained anew.
+// node keeps its disks, and is drained again.
 func TestANodeThatTakesAShardAgainKeepsItsDisks(t *testing.T) {
 	w := twoDisksWorld(t)
 	w.desired = disked(w.desired, 1, sizeBefore)
 	restarts := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
 	for i := 0; i < 400 && !restarts(); i++ {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.True(t, restarts())
 	w.besideOurs("_name", "nobody")
 	require.Equal(t, 1, w.refill())
 	for i := 0; i < 200 && restarts(); i++ {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	assert.Zero(t, w.pods[hot+"-0"].restarts, "it has not restarted")
 	assert.False(t, restarts(), "and what was begun for it has ended")
@@ -283,12 +283,12 @@ func TestTheNextPodOfARestartHasItsDisksAgain(t *testing.T) {
 		return op != nil && op.Restart != nil && op.Restart.Narrow
 	}
 	for i := 0; i < 900 && !narrow(); i++ {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.True(t, narrow())
 	uid := w.record.Operation.Restart.PodUID
 	for i := 0; i < 30 && narrow(); i++ {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.Equal(t, uid, w.record.Operation.Restart.PodUID)
 	assert.False(t, narrow(), "the restart goes on, and no pod comes without the disk any more")
@@ -311,11 +311,11 @@ func TestAPodThatLacksItsDiskComesFirst(t *testing.T) {
 			was := w.desired.ClusterName
 			w.desired = disked(w.desired, 1, sizeBefore)
 			for i := 0; i < 400 && !(w.unused[hot] != "" && w.pods[hot+"-0"].away > 0); i++ {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			w.vanishes(hot + "-2")
 			for i := 0; i < 20 && len(w.asleep) == 0; i++ {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			require.NotEmpty(t, w.asleep)
 			w.desired.Sets = slices.Clone(w.desired.Sets)
@@ -323,7 +323,7 @@ func TestAPodThatLacksItsDiskComesFirst(t *testing.T) {
 			w.desired.Revision = "rev-then"
 			var d model.Decision
 			for i := 0; i < 200 && len(w.asleep) > 0; i++ {
-				if d, _ = w.turn(); len(w.asleep) > 0 && w.pods[hot+"-2"].away == 0 {
+				if d, _ = w.pass(); len(w.asleep) > 0 && w.pods[hot+"-2"].away == 0 {
 					require.Contains(t, waitsWith(d, "disks-removed"), hot+"-2 (data1)", "turn %d", i)
 				}
 				require.NotContains(t, w.pods, hot+"-3", "no node comes before")

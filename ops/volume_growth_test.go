@@ -27,7 +27,7 @@ func checkGrown(t *testing.T, w *world) {
 		assert.Equal(t, 200*gib, c.Capacity, c.Name)
 	}
 	assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot), "later pods get such claims")
-	assert.Equal(t, 2, w.made[hot], "the StatefulSet was made again once")
+	assert.Equal(t, 2, w.made[hot], "the StatefulSet was recreated once")
 	assert.Zero(t, w.least["crate-data-c"], "the budget is as it was")
 	assert.Equal(t, 1, w.budgets["crate-data-c"])
 	assert.Nil(t, w.record.Growth)
@@ -54,13 +54,13 @@ func TestTheFirstClaimGrowsAlone(t *testing.T) {
 	// Nor is one that waits for its volume.
 	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-9", Set: hot, Ordinal: 9, Template: "data0", UID: "d9", Phase: "Pending", Requested: 200 * gib})
 	for i := 0; len(w.asked) == 0 && i < 40; i++ {
-		_, err := w.turn()
+		_, err := w.pass()
 		require.NoError(t, err)
 	}
 	assert.Equal(t, []string{"data0-" + hot + "-0=" + sizeAfter}, w.asked)
 	w.infeasible = 150 * gib
 	for range 20 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	assert.Len(t, w.asked, 1, "a driver that fails with one is not asked for others")
 }
@@ -87,7 +87,7 @@ func TestNothingHoldsUpAVolumeThatHasToGrow(t *testing.T) {
 			w := grownWorld(t, sizeAfter)
 			c.so(w)
 			for range 60 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			grown := 0
@@ -107,7 +107,7 @@ func TestAStatefulSetIsNotRecreatedWhileAPodIsDown(t *testing.T) {
 	w.pods[hot+"-1"].away = 1 << 20
 	var d model.Decision
 	for range 60 {
-		d, _ = w.turn()
+		d, _ = w.pass()
 	}
 	assert.Equal(t, 1, w.made[hot], "it was not deleted")
 	assert.Contains(t, reasons(d.Waits), "set-recreated")
@@ -136,12 +136,12 @@ func TestAStatefulSetIsMadeAgainWhateverHappensInBetween(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := grownWorld(t, sizeAfter)
 			for i := 0; !w.away[hot] && i < 60; i++ {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			c.so(w)
 			for range 3 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			assert.False(t, w.away[hot], "it is there again")
@@ -158,7 +158,7 @@ func TestAFailedGrowthIsNamedAndCanBeTakenBackToLess(t *testing.T) {
 	w.infeasible = 150 * gib
 	var d model.Decision
 	for range 30 {
-		d, _ = w.turn()
+		d, _ = w.pass()
 	}
 	require.Contains(t, reasons(d.Waits), "volume-growth-failed")
 	for _, r := range d.Waits {
@@ -190,7 +190,7 @@ func TestANewClaimIsNoGrowth(t *testing.T) {
 	w := newWorld(t, sized(wantedCluster(3), sizeBefore))
 	w.run(40)
 	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-3", Set: hot, Ordinal: 3, Phase: "Pending", Template: "data0", UID: "u3", Requested: 100 * gib})
-	_, err := w.turn()
+	_, err := w.pass()
 	require.NoError(t, err)
 	assert.Nil(t, w.record.Growth)
 	assert.Zero(t, reported(w, "VolumesGrowing"))
@@ -201,7 +201,7 @@ func TestSuccessIsSaidOnceCrateDBSeesTheBytes(t *testing.T) {
 	w.blind = true
 	var d model.Decision
 	for range 40 {
-		d, _ = w.turn()
+		d, _ = w.pass()
 	}
 	assert.Contains(t, reasons(d.Waits), "size-not-visible")
 	assert.Zero(t, reported(w, "VolumesGrown"))
@@ -215,7 +215,7 @@ func TestAFileSystemThatNeverShowsItsGrowthIsNamedAndNotWaitedForForEver(t *test
 	w := grownWorld(t, sizeAfter)
 	w.blind = true
 	for range 40 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	w.now = w.now.Add(volume.VisibleFor)
 	w.run(20)
@@ -265,11 +265,11 @@ func TestARestartGoesOnWhileAVolumeWaitsForItsPodToGo(t *testing.T) {
 	w := grownWorld(t, sizeAfter)
 	w.offline = true
 	for range 20 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	w.template = "t2"
 	for range 400 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	for name, p := range w.pods {
 		assert.Equal(t, 1, p.restarts, name)
@@ -281,7 +281,7 @@ func TestTheWaitForVolumesCountsClaims(t *testing.T) {
 	w := grownWorld(t, sizeAfter)
 	var d model.Decision
 	for range 3 {
-		d, _ = w.turn()
+		d, _ = w.pass()
 	}
 	i := -1
 	for j, r := range d.Waits {
@@ -293,7 +293,7 @@ func TestTheWaitForVolumesCountsClaims(t *testing.T) {
 	assert.True(t, strings.HasPrefix(d.Waits[i].Message, "0 of 3 volume claims have the desired size: "), d.Waits[i].Message)
 }
 
-// One that was deleted with its pods, by the consent of its definition, is not made again.
+// One that was deleted with its pods, by the consent of its definition, is not recreated.
 func TestADeletedClusterIsNotRecreated(t *testing.T) {
 	for _, pods := range []bool{true, false} {
 		s := made(t)
@@ -324,7 +324,7 @@ func TestAnOfflineDriverHasItsPodsRestartedByPolicy(t *testing.T) {
 			w.desired.Operations.OfflineResize = c.policy
 			var d model.Decision
 			for range 900 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 			}
 			for name, p := range w.pods {
 				assert.Equal(t, c.restarts, p.restarts, name)
@@ -351,7 +351,7 @@ func TestAFileSystemThatNeverFollowsRestartsItsPodOnce(t *testing.T) {
 	w.desired.Operations.OfflineResize = model.OfflineRestart
 	var d model.Decision
 	for range 900 {
-		d, _ = w.turn()
+		d, _ = w.pass()
 	}
 	restarts := 0
 	for _, p := range w.pods {

@@ -178,7 +178,7 @@ func TestAStatefulSetComesBackWithoutARecord(t *testing.T) {
 			c.so(s)
 			d := s.decide()
 			e := setOf(d)
-			assert.Equal(t, model.TemplateWanted, e.Template, "no other one is known")
+			assert.Equal(t, model.TemplateDesired, e.Template, "no other one is known")
 			assert.False(t, e.InitialMasters)
 			assert.Equal(t, c.replicas, e.Replicas)
 			if assert.Len(t, d.Record.Sets, 1) {
@@ -220,7 +220,7 @@ func TestARecordThatIsLostBesideAStatefulSetOfSomebodyElseKnowsTheGroup(t *testi
 	assert.Equal(t, []model.RecordedSet{{Name: hot, Group: "hot", Replicas: 3}, {Name: "crate-data-warm-c", Group: "warm", Replicas: 1}}, d.Record.Sets)
 }
 
-// A StatefulSet is made again of what was saved of it, and its annotations are gone meanwhile.
+// A StatefulSet is recreated from what was saved of it, and its annotations are gone meanwhile.
 func TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -230,11 +230,11 @@ func TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld(t *testing.T)
 	}{
 		{"nothing is in the way", func(*situation) {}, model.StepRecreate, "it is deleted without its pods"},
 		{"the budget lets a pod go", func(*situation) {}, model.StepGuard, "is to keep every pod first"},
-		{"its pods are without it already: the answer to its deletion was lost", func(s *situation) { s.o.Pods[1].Controller = "" }, model.StepRecreate, "it lets its pods go"},
+		{"its pods are without it already: the answer to its deletion was lost", func(s *situation) { s.o.Pods[1].Controller = "" }, model.StepRecreate, "Kubernetes deletes it without its pods"},
 		{"its last change was refused", func(s *situation) { s.o.ApplyErrors = []string{"denied the request"} }, model.StepRecreate, "is not applied yet"},
 		{"another definition has just come", func(s *situation) { s.o.Applied.Revision = "before" }, model.StepRecreate, "is not applied yet"},
 		{"the allocation lock is not given back", func(s *situation) {
-			s.r.Operation, s.r.Hold = nil, &model.Hold{Set: hot, Value: "primaries", Before: "all"}
+			s.r.Operation, s.r.Lock = nil, &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}
 			s.o.Database.Contact = model.No
 		}, "", "the allocation lock is given back first"},
 	} {
@@ -302,8 +302,8 @@ func TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone(t *testing.T) {
 	}
 }
 
-// Seed 1300098741: the record was lost while a StatefulSet was gone, and before it was made again
-// somebody made the old one from a file, with the small claims.
+// Seed 1300098741: the record was lost while a StatefulSet was gone, and before it was recreated somebody made the
+// old one from a file, with the small claims.
 func TestNoGrowthSucceedsBeforeEverythingIsThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		so   func(s *situation)
@@ -336,7 +336,7 @@ func TestNoGrowthSucceedsBeforeEverythingIsThere(t *testing.T) {
 
 // Seeds 1100209594 and 1300155378: the record is lost while the only StatefulSet is gone, and another
 // definition has come. The cluster is made already, whatever that asks for.
-func TestAClusterThatHasLostItsOnlyStatefulSetAndItsRecordIsNotMadeAnew(t *testing.T) {
+func TestAClusterThatHasLostItsOnlyStatefulSetAndItsRecordIsNotBootstrappedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		so    func(s *situation)

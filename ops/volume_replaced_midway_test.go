@@ -18,7 +18,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w := consentingWorld(t)
 		w.desired = classed(w.desired, "slow", sizeBefore)
 		for i := 0; i < 400 && w.renamed[hot+"/0"] == ""; i++ {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		return w
@@ -39,7 +39,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w.desired.Revision = "rev-none"
 		var d model.Decision
 		for range 300 {
-			d, _ = w.turn()
+			d, _ = w.pass()
 		}
 		old := 0
 		for _, c := range w.claims {
@@ -60,13 +60,13 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w := consentingWorld(t)
 		w.desired, w.stuck = classed(w.desired, "slow", sizeBefore), true
 		for i := 0; i < 400 && len(w.excluded()) == 0; i++ {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		require.NotEmpty(t, w.excluded())
 		w.desired.Operations.Consent, w.desired.Revision, w.stuck = nil, "rev-none", false
 		for range 100 {
-			_, _ = w.turn()
+			_, _ = w.pass()
 		}
 		assert.Empty(t, w.excluded(), "the exclusion is given back")
 		assert.Nil(t, w.record.Operation)
@@ -79,12 +79,12 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w := consentingWorld(t)
 		w.desired = classed(w.desired, "slow", sizeBefore)
 		for i := 0; i < 400 && len(w.excluded()) == 0; i++ {
-			_, _ = w.turn()
+			_, _ = w.pass()
 		}
 		w.fill(model.Table{Name: "doc.wide", Replicas: "2"}, 1, 3) // a copy on each node: one has nowhere to go
 		isBlocked := false
 		for i := 0; i < 400 && !isBlocked; i++ {
-			d, _ := w.turn()
+			d, _ := w.pass()
 			isBlocked = slices.Contains(reasons(d.Refusals), "drain-blocked")
 		}
 		require.True(t, isBlocked)
@@ -92,7 +92,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w.desired = classed(w.desired, "slow", sizeBefore)
 		w.desired.Revision = "rev-warm"
 		for range 60 {
-			_, _ = w.turn()
+			_, _ = w.pass()
 		}
 		require.NotNil(t, view.Recorded(w.record.Sets, warm))
 		w.run(900)
@@ -108,7 +108,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w.desired = classed(w.desired, "slow", sizeBefore)
 		restarts := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
 		for i := 0; i < 400 && !restarts(); i++ {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		require.True(t, restarts())
@@ -123,7 +123,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w.besideOurs("_name", "nobody")
 		w.refill()
 		for i := 0; i < 200 && w.renamed[hot+"/0"] == ""; i++ {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 			lost := w.renamed[hot+"/0"] != "" && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone })
 			require.False(t, lost, "the only copy has gone with its volume")
@@ -169,7 +169,7 @@ func situated(t *testing.T) *situation {
 	w.desired = classed(w.desired, "slow", sizeBefore)
 	replaces := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationReplace }
 	for i := 0; i < 400 && !replaces(); i++ {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	require.True(t, replaces())
 	s := &situation{d: w.desired, o: w.observe(), r: w.record}

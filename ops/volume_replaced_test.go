@@ -72,7 +72,7 @@ func TestVolumesAreReplacedNodeByNode(t *testing.T) {
 			checkReplaced(t, w, c.class, w.desired.Volumes[0].Size)
 			assert.Empty(t, w.asked, "no claim was asked for more")
 			assert.Zero(t, w.undrained, "no shard may come back to a node that was drained")
-			assert.Equal(t, 2, w.made[hot], "the StatefulSet was made again once")
+			assert.Equal(t, 2, w.made[hot], "the StatefulSet was recreated once")
 			assert.Equal(t, 1, reported(w, "VolumesReplacing"))
 			assert.Equal(t, 1, reported(w, "VolumesReplaced"))
 			assert.Zero(t, reported(w, "VolumesGrowing"))
@@ -115,7 +115,7 @@ func TestNoVolumeIsReplacedWithoutWhatItNeeds(t *testing.T) {
 			c.so(w)
 			var d model.Decision
 			for range 200 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 			}
 			if c.refused != "" {
 				assert.Contains(t, reasons(d.Refusals), c.refused)
@@ -155,7 +155,7 @@ func TestACopyOnEachNodeIsNotAwaitedOfANodeThatIsDrained(t *testing.T) {
 						w.tables[0].Started++
 					}
 				}
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 			}
 			for _, c := range w.claims {
@@ -176,7 +176,7 @@ func TestAVolumeOfFewVotersIsNotReplaced(t *testing.T) {
 	w.desired = classed(w.desired, "slow", sizeBefore)
 	var d model.Decision
 	for range 60 {
-		d, _ = w.turn()
+		d, _ = w.pass()
 	}
 	assert.Contains(t, reasons(d.Waits), "volumes-replaced")
 	assert.True(t, slices.ContainsFunc(d.Waits, func(r model.Reason) bool { return strings.Contains(r.Message, "add nodes first") }), "%v", d.Waits)
@@ -190,7 +190,7 @@ func TestAGrowthAndAReplacementSaySuccessOnlyWhereItIsSo(t *testing.T) {
 		w := consentingWorld(t)
 		w.desired = sized(w.desired, sizeAfter)
 		for range 3 {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		require.NotNil(t, w.record.Growth)
@@ -207,7 +207,7 @@ func TestAGrowthAndAReplacementSaySuccessOnlyWhereItIsSo(t *testing.T) {
 		w := consentingWorld(t)
 		w.desired = classed(w.desired, "fast", "50Gi")
 		for i := 0; i < 400 && w.renamed[hot+"/0"] == ""; i++ {
-			_, err := w.turn()
+			_, err := w.pass()
 			require.NoError(t, err)
 		}
 		w.desired, w.backAgain = classed(w.desired, "fast", sizeAfter), 1
@@ -232,14 +232,14 @@ func TestASuspensionBringsNoReplacementAbout(t *testing.T) {
 		w.desired.Sets = slices.Clone(w.desired.Sets)
 		w.desired.Sets[0].Replicas = 0
 		for range 60 {
-			_, _ = w.turn()
+			_, _ = w.pass()
 		}
 		assert.False(t, w.record.VolumesConsent)
 		w.desired.Sets = slices.Clone(w.desired.Sets)
 		w.desired.Sets[0].Replicas, w.desired.Revision = 3, "rev-resumed"
 		var d model.Decision
 		for range 60 {
-			d, _ = w.turn()
+			d, _ = w.pass()
 		}
 		assert.Contains(t, reasons(d.Refusals), "volume-change-not-supported")
 		assert.Nil(t, w.record.Replacing)
@@ -249,12 +249,12 @@ func TestASuspensionBringsNoReplacementAbout(t *testing.T) {
 		w.desired.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes, definition.ConsentSuspend}
 		w.desired = classed(w.desired, "fast", "50Gi")
 		for i := 0; i < 400 && w.made[hot] < 2; i++ {
-			_, _ = w.turn()
+			_, _ = w.pass()
 		}
 		w.desired.Sets = slices.Clone(w.desired.Sets)
 		w.desired.Sets[0].Replicas, w.desired.Revision = 0, "rev-suspended"
 		for range 100 {
-			_, _ = w.turn()
+			_, _ = w.pass()
 		}
 		require.NotEmpty(t, w.record.Suspended)
 		assert.Zero(t, reported(w, "VolumesReplaced"))
@@ -281,7 +281,7 @@ func TestAVolumeThatGoesStaysExcludedUntilItsPodHasGone(t *testing.T) {
 			w := consentingWorld(t)
 			w.desired = classed(w.desired, "slow", sizeBefore)
 			for i := 0; i < 400 && !w.claims[0].Terminating; i++ {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			require.True(t, w.claims[0].Terminating)
 			c.so(w)
@@ -289,7 +289,7 @@ func TestAVolumeThatGoesStaysExcludedUntilItsPodHasGone(t *testing.T) {
 			require.Len(t, w.excluded(), 1)
 			id := w.excluded()[0]
 			for i := 0; i < 400 && w.renamed[hot+"/0"] == ""; i++ {
-				_, _ = w.turn()
+				_, _ = w.pass()
 				if w.renamed[hot+"/0"] == "" {
 					require.Contains(t, w.excluded(), id, "turn %d", i)
 				}
@@ -299,7 +299,7 @@ func TestAVolumeThatGoesStaysExcludedUntilItsPodHasGone(t *testing.T) {
 			}
 			assert.NotEmpty(t, w.renamed[hot+"/0"], "the pod was restarted")
 			for range 60 {
-				_, _ = w.turn()
+				_, _ = w.pass()
 			}
 			assert.NotContains(t, w.excluded(), id)
 		})
@@ -352,7 +352,7 @@ func TestAClaimOfAnotherGroupThatSomebodyHasMadeLargerStays(t *testing.T) {
 	}
 	w.desired = other
 	for range 400 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	for _, c := range w.claims {
 		if c.Set == hot {
@@ -369,7 +369,7 @@ func TestAClaimThatSomebodyHasMadeLargerStays(t *testing.T) {
 	w := consentingWorld(t)
 	w.claims[1].Requested, w.claims[1].Capacity = 300*gib, 300*gib
 	for range 60 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	assert.Nil(t, w.record.Replacing)
 	assert.False(t, w.claims[1].Terminating)

@@ -70,7 +70,7 @@ func TestSmallerVolumesAreLookedAtBeforeTheFirstNodeIsDrained(t *testing.T) {
 			}
 			var d model.Decision
 			for range 100 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 			}
 			if c.refused != "" {
 				assert.Equal(t, []string{"volumes-too-small"}, reasons(d.Refusals))
@@ -96,7 +96,7 @@ func messages(list []model.Reason) string {
 }
 
 // Each cure that it names passes: a larger size, more nodes, fewer data.
-func TestWhatIsTooSmallPassesByEachCure(t *testing.T) {
+func TestWhatIsTooSmallPassesByEachRemedy(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		cure func(w *world)
@@ -121,7 +121,7 @@ func TestWhatIsTooSmallPassesByEachCure(t *testing.T) {
 			w.desired = classed(w.desired, "fast", "50Gi")
 			var d model.Decision
 			for range 20 {
-				d, _ = w.turn()
+				d, _ = w.pass()
 			}
 			assert.Equal(t, []string{"volumes-too-small"}, reasons(d.Refusals))
 			c.cure(w)
@@ -141,7 +141,7 @@ func TestVolumesThatAreBeingReplacedAreNotTooSmallMidway(t *testing.T) {
 	w.lies(42*gib, gib)
 	w.desired = classed(w.desired, "fast", "50Gi")
 	for i := 0; i < 400 && w.renamed[hot+"/0"] == ""; i++ {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	w.lies(43*gib, gib)
 	w.run(900)
@@ -169,7 +169,7 @@ func TestOnlyTheClaimsOfWhatBecameSmallerAreReplaced(t *testing.T) {
 	w.desired = disked(w.desired, 2, sizeBefore)
 	w.desired.Volumes[0].Text, w.desired.Volumes[0].Size, w.desired.Revision = "50Gi", 50*gib, "rev-smaller"
 	for range 600 {
-		_, _ = w.turn()
+		_, _ = w.pass()
 	}
 	assert.Nil(t, w.record.Replacing)
 	assert.Equal(t, model.StageVerified, w.record.Stage)

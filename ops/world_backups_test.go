@@ -89,14 +89,14 @@ func (w *world) seeBackups(db *model.Database) {
 		w.unseen--
 		db.RepositoriesKnown = true // a node that is behind shows none
 	}
-	if backup.TablesWanted(&w.desired, &w.record) {
+	if backup.NeedsTables(&w.desired, &w.record) {
 		db.UnreadableKnown, db.Readable, db.Blobs = true, []string{"doc.one", "doc.two"}, w.blobs
 		for _, name := range w.closed {
 			db.Unreadable = append(db.Unreadable, model.UnreadableTable{Name: name, Why: "closed"})
 			db.Readable = slices.DeleteFunc(db.Readable, func(r string) bool { return r == name })
 		}
 	}
-	if !backup.ListingWanted(&w.desired, &w.record, w.now) || w.mute {
+	if !backup.NeedsListing(&w.desired, &w.record, w.now) || w.mute {
 		return
 	}
 	w.listings++

@@ -48,7 +48,7 @@ func (w *world) resizeChanges(saved model.Saved, set string) []model.Change {
 func (w *world) keepAmounts(saved, next model.Saved, s model.EffectiveSet) {
 	had := saved[s.Name+savedAmounts]
 	next[s.Name+savedAmounts] = had
-	if s.Template != model.TemplateWanted || w.amounts == "" {
+	if s.Template != model.TemplateDesired || w.amounts == "" {
 		return
 	}
 	if next[s.Name+savedAmounts] = string(w.amounts); had != "" && (s.Resized || had == string(w.amounts)) && w.only() {

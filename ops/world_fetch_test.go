@@ -41,7 +41,7 @@ func (w *world) seeFetch(db *model.Database) {
 			db.Health.Tables = append(db.Health.Tables, name)
 		}
 	}
-	if !backup.FactsWanted(&w.desired, &w.record) {
+	if !backup.NeedsFacts(&w.desired, &w.record) {
 		return
 	}
 	db.FactsKnown = true

@@ -62,7 +62,7 @@ func (w *world) seeRestore(db *model.Database) {
 		w.fetching = ""
 	}
 	w.seeFetch(db)
-	wanted := backup.RestoreWanted(&w.desired, &w.record) || fetch.Wanted(&w.desired, &w.record)
+	wanted := backup.NeedsRestore(&w.desired, &w.record) || fetch.NeedsReading(&w.desired, &w.record)
 	if db.Contact != model.Yes || !wanted {
 		return
 	}

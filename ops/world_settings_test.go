@@ -180,7 +180,7 @@ func (w *world) reportsOf(reason string) int {
 }
 
 func (w *world) waiting() []string {
-	d, err := w.turn()
+	d, err := w.pass()
 	require.NoError(w.t, err)
 	var all []string
 	for _, r := range d.Waits {

@@ -45,7 +45,7 @@ type world struct {
 	budgets   map[string]int
 	version   int
 
-	// template that is wanted now; live and hold are those of the sets.
+	// template that is desired now; live and hold are those of the sets.
 	template   string
 	live, hold map[string]string
 	// adopted is what each set says that it was adopted with.
@@ -269,14 +269,14 @@ func (w *world) observe() (o model.Observed) {
 	w.whole = db.ClusterHealth
 	w.stable = w.stable.Next(&db)
 	o.Database, o.Stable = db, w.stable
-	if x := scale.EvidenceWanted(&w.desired, &o, &w.record); x.Wanted() {
+	if x := scale.NeedsEvidence(&w.desired, &o, &w.record); x.Wanted() {
 		o.Database.Evidence = execute.Examine(context.Background(), w.tools(), x)
 	}
 	return o
 }
 
-// turn is one round, as the daemon does it; it returns the decision.
-func (w *world) turn() (d model.Decision, err error) {
+// pass is one round, as the daemon does it; it returns the decision.
+func (w *world) pass() (d model.Decision, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if _, ok := p.(killed); !ok {
@@ -396,7 +396,7 @@ func (w *world) materialise(saved model.Saved, e model.Effective) model.Saved {
 			}
 		}
 		switch before := saved[s.Name+"@before"]; {
-		case s.Template == model.TemplateWanted:
+		case s.Template == model.TemplateDesired:
 			next[s.Name] = join(w.wanted(), manifest.NewSettingList(w.desired.Settings))
 		case s.Template == model.TemplateBefore && before != "":
 			next[s.Name] = before
@@ -422,7 +422,7 @@ func current(saved model.Saved, set, live string) string {
 }
 
 func (w *world) apply(e model.Effective, saved model.Saved) {
-	if e.Sets[0].Template == model.TemplateWanted && !e.Sets[0].KeepGateway {
+	if e.Sets[0].Template == model.TemplateDesired && !e.Sets[0].KeepGateway {
 		w.counts = 0
 		for _, s := range w.desired.Sets {
 			w.counts += s.Replicas
@@ -485,11 +485,11 @@ func (w *world) claim(set string, ordinal int) {
 	}
 }
 
-// run takes turns until nothing is left to do, restarting after a kill.
+// run runs passes until nothing is left to do, restarting after a kill.
 func (w *world) run(turns int) model.Decision {
 	w.t.Helper()
 	for range turns {
-		d, err := w.turn()
+		d, err := w.pass()
 		if err == nil && d.Verdict == model.Done && !d.Save {
 			return d
 		}

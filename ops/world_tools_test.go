@@ -44,7 +44,7 @@ func (w *world) SetBudget(_ context.Context, name string, v int) error {
 	return nil
 }
 
-func (w *world) ForgetHold(_ context.Context, set, _ string) error {
+func (w *world) ForgetOwned(_ context.Context, set, _ string) error {
 	w.write(func() { w.hold[set] = "" })
 	return nil
 }
@@ -75,7 +75,7 @@ func (w *world) RestartPod(_ context.Context, name, uid string, _ bool) error {
 			together := w.desired.Operations.RestartBy == "zone" && w.zones[other] == w.zones[name]
 			require.True(w.t, broken || other == name || together || p.away == 0 && !w.bad[p.template] && (sick || !w.sick[p.template]), "B: %s goes while %s is down", name, other)
 		}
-		require.True(w.t, broken || w.allocation() == "primaries", "a pod goes under the hold")
+		require.True(w.t, broken || w.allocation() == "primaries", "a pod goes under the allocation lock")
 		w.mayLoseDisks(name)
 		pod.away, pod.restarts = 2, pod.restarts+1
 		w.takesClaims(name)
@@ -155,8 +155,8 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 			if w.persistent == "all" {
 				return
 			}
-			require.NotNil(w.t, w.record.Hold, "the intent is recorded before the setting")
-			require.NotEmpty(w.t, w.hold[w.record.Hold.Set], "and is said on the StatefulSet")
+			require.NotNil(w.t, w.record.Lock, "the intent is recorded before the setting")
+			require.NotEmpty(w.t, w.hold[w.record.Lock.Set], "and is said on the StatefulSet")
 		})
 		return 1, nil
 	}

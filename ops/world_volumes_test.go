@@ -19,7 +19,7 @@ type toyVolumes struct {
 	// templates are those of the StatefulSets that are there.
 	templates []model.VolumeTemplate
 	// away are StatefulSets that were deleted without their pods; made counts how often
-	// each was made again.
+	// each was recreated.
 	away map[string]bool
 	made map[string]int
 	// least is the minAvailable of budgets.
@@ -238,7 +238,7 @@ func (w *world) OrphanSet(_ context.Context, name, uid, _ string, pods int, _ []
 	w.write(func() {
 		require.Equal(w.t, pods, there, "%s is deleted while a pod of it is down", name)
 		require.Equal(w.t, keep, w.least[budget], "the budget lets a pod go")
-		require.LessOrEqual(w.t, strings.Count(uid, "again"), w.backAgain, "%s is made again once", name)
+		require.LessOrEqual(w.t, strings.Count(uid, "again"), w.backAgain, "%s is recreated once", name)
 		w.away[name] = true
 		w.templates = slices.DeleteFunc(w.templates, func(v model.VolumeTemplate) bool { return v.Set == name })
 	})

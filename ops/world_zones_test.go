@@ -14,7 +14,7 @@ type toyZones struct {
 	aware bool
 	// forced are cluster.routing.allocation.awareness.force.zone.values.
 	forced []string
-	// delayed are the looks until copies of a node that has left are made again.
+	// delayed are the looks until copies of a node that has left are recreated.
 	delayed int
 }
 

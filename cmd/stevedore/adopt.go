@@ -36,8 +36,8 @@ func newAdopt() *cobra.Command {
 		Short: "Take a running cluster over from crate-operator, without a restart",
 		Long: `adopt makes a cluster of crate-operator's stevedore's, with your rights, while it runs:
 the objects lose their owner, the CrateDB object, with which they would be deleted, and
-each StatefulSet is made again around its pods. No pod restarts, no volume, Secret or
-Service is made again. The daemon, which has the definition and waits, then goes on.
+each StatefulSet is recreated around its pods. No pod restarts, no volume, Secret or
+Service is recreated. The daemon, which has the definition and waits, then goes on.
 
 A cluster whose StatefulSet a person or a chart wrote is taken over under its own names:
 give --definition, whose spec.operations.adopt says them.

@@ -264,7 +264,7 @@ func wantedEffect(cluster renderedCluster, rec model.Record) ([]*unstructured.Un
 	effective := model.Effective{Budgets: rec.Budgets}
 	for _, set := range desired.Sets {
 		effective.Sets = append(effective.Sets, model.EffectiveSet{
-			Name: set.Name, Replicas: set.Replicas, Template: model.TemplateWanted, InitialMasters: rec.ClusterID == "",
+			Name: set.Name, Replicas: set.Replicas, Template: model.TemplateDesired, InitialMasters: rec.ClusterID == "",
 		})
 	}
 	objects, _, err := manifest.Materialise(cluster.rendered.Objects, rec.Saved, effective)

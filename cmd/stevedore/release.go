@@ -81,7 +81,7 @@ func untilLetGo(ctx context.Context, store *record.Store, cluster record.Cluster
 		if _, err := store.Load(ctx, cluster, record.Operation, &rec); err != nil {
 			return err
 		}
-		if rec.LetGo() {
+		if rec.ReleaseDone() {
 			return nil
 		}
 		select {
@@ -100,7 +100,7 @@ func heldWords(rec model.Record) string {
 		return " (no daemon has seen it: does one run that may act in this namespace?)"
 	}
 	var parts []string
-	if rec.Hold != nil {
+	if rec.Lock != nil {
 		parts = append(parts, "the allocation is held")
 	}
 	if rec.Exclusions != nil {

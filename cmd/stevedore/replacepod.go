@@ -23,7 +23,7 @@ func newReplacePod() *cobra.Command {
 		Use:   "replace-pod CLUSTER POD",
 		Short: "Replace one stuck pod, which comes back on its set's template",
 		Long: `replace-pod asks the daemon to delete one pod that does not come up, so that its
-StatefulSet makes it anew on its current template. It is for what the daemon does not
+StatefulSet recreates it on its current template. It is for what the daemon does not
 decide itself: two faults that meet, each of which waits for the other. The daemon looks
 once more, and it never replaces a pod that is ready or whose node is a member, or may be
 one. Why it waits is in ` + "`stevedore status`, as replace-pod-waits" + `. The command is for this

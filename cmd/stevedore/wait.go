@@ -282,9 +282,9 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 	so := false
 	switch w.want {
 	case forDone:
-		so = status.State == forDone && status.Health == "" && rec.AsWanted()
+		so = status.State == forDone && status.Health == "" && rec.AsDesired()
 	case forReleased:
-		so = rec.LetGo()
+		so = rec.ReleaseDone()
 	default:
 		so = status.State == w.want
 	}

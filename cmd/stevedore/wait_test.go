@@ -79,7 +79,7 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 		{"nobody looks after it", new(doneRecord()), taken, time.Hour, nil, exitLate, "nobody looks after it: the daemon that held Lease stevedore-system/stevedore has renewed it no more"},
 		{"it waits", &waits, taken, 0, nil, exitLate, "waiting  health-green: yellow"},
 		{"not yet verified", new(with(func(r *model.Record) { r.Stage = model.StageApplied })), taken, 0, nil, exitLate, "not verified yet"},
-		{"a hold is not given back", new(with(func(r *model.Record) { r.Hold = &model.Hold{} })), taken, 0, nil, exitLate, ""},
+		{"an allocation lock is not given back", new(with(func(r *model.Record) { r.Lock = &model.AllocationLock{} })), taken, 0, nil, exitLate, ""},
 		{"it is refused", &refused, taken, 0, nil, exitStuck, "refused  replicas-do-not-fit: too few nodes"},
 		{"it is suspended, as it should be", &suspended, taken, 0, []string{"--for", "suspended"}, exitOK, ""},
 		{"it is suspended, and should be done", &suspended, taken, 0, nil, exitStuck, "suspended"},

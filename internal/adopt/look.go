@@ -201,7 +201,7 @@ func (m *Mover) expectation(ctx context.Context, r *adopt.Reading) error {
 	case !entry.Exists():
 		return nil
 	}
-	r.Released = rec.LetGo()
+	r.Released = rec.ReleaseDone()
 	for _, reason := range rec.Shown.Reasons {
 		switch {
 		case reason.Name == gates.ObjectNotOursRule.Name:

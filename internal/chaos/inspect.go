@@ -14,7 +14,7 @@ import (
 
 // isDone: the daemon says so, and the pods are what Git wants.
 func (v *voyage) isDone(ctx context.Context, rec model.Record) bool {
-	if !rec.Bootstrap.Done || rec.Operation != nil || rec.Hold != nil || rec.Stage != model.StageVerified || rec.Shown.Verdict != model.Done.String() {
+	if !rec.Bootstrap.Done || rec.Operation != nil || rec.Lock != nil || rec.Stage != model.StageVerified || rec.Shown.Verdict != model.Done.String() {
 		return false
 	}
 	pods, err := v.nodes.pods(ctx)

@@ -188,7 +188,7 @@ func rendersAdopted(t *testing.T, c *adoptedCluster, text string) (model.Desired
 	require.NoError(t, err)
 	reduced, err := reduce(c.objects[0], owned)
 	require.NoError(t, err)
-	dropDefaults(reduced.Object, w.wantedSet(live.GetName()))
+	dropDefaults(reduced.Object, w.desiredSet(live.GetName()))
 	saved, err := manifest.Pack([]*unstructuredObject{reduced})
 	require.NoError(t, err)
 	desired.Changes = manifest.Classify(statefulSets(rendered.Objects), []*unstructuredObject{reduced})
@@ -448,8 +448,8 @@ func TestHooksOfAdoptedPodsStayOffWhileThereAreSuchPods(t *testing.T) {
 		off           bool
 	}{
 		{"its template is kept", mark, model.TemplateKept, true},
-		{"the restart has begun", mark, model.TemplateWanted, true},
-		{"no adopted pod is left", "", model.TemplateWanted, false},
+		{"the restart has begun", mark, model.TemplateDesired, true},
+		{"no adopted pod is left", "", model.TemplateDesired, false},
 	} {
 		e := model.Effective{Sets: slices.Clone(d.Effective.Sets)}
 		e.Sets[0].Adopted, e.Sets[0].Template = situation.adopted, situation.template

@@ -43,7 +43,7 @@ type Looker struct {
 
 // Basis is what a plan of a cluster rests on.
 type Basis struct {
-	// Desired is what is wanted, with the record's owner and pins.
+	// Desired is what is desired, with the record's owner and pins.
 	Desired  model.Desired
 	Observed model.Observed
 	Record   model.Record
@@ -99,7 +99,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 	}
 	basis.Observed = observeKubernetes(l.Live, basis.Desired)
 	manifest.NoteTemplates(&basis.Desired, rendered.Objects, basis.Observed.Sets, &basis.Record)
-	if l.Storage != nil && lifecycle.StorageWanted(&basis.Desired, &basis.Observed) {
+	if l.Storage != nil && lifecycle.NeedsStorage(&basis.Desired, &basis.Observed) {
 		basis.Observed.Storage = l.Storage.Read(ctx, basis.Desired.Storage)
 	}
 	basis.Observed.Placement = l.plannedFits(ctx, key, rendered.Objects)
@@ -192,8 +192,8 @@ func (w *worker) othersObjects(ctx context.Context) ([]model.Foreign, error) {
 	return w.foreign(ctx, plain)
 }
 
-// Leftovers are the cluster's live objects that are wanted no longer, by the
-// definition's own objects: they are left as they are.
+// Leftovers are the cluster's live objects that are no longer desired, by the definition's own objects: they are
+// left as they are.
 func (l Looker) Leftovers(namespace, cluster string, wanted map[compare.Key]bool) []compare.Key {
 	var out []compare.Key
 	for _, object := range l.Live.Objects(namespace, cluster) {

@@ -212,7 +212,7 @@ const maxOwed = 16
 // sayStatus queues what is to be said of the commit that the cluster's state
 // comes from. An error of the API server holds nothing up: it is owed, and
 // queued before the next one.
-func (w *worker) sayStatus(ctx context.Context, s turnState, next model.Record) {
+func (w *worker) sayStatus(ctx context.Context, s passState, next model.Record) {
 	if !w.statuses.on() {
 		return
 	}
@@ -244,7 +244,7 @@ func statusKey(s reports.CommitStatus) string {
 
 // commitStatus puts a decision in a commit status's words. ok is false where
 // there is nothing to say of the cluster itself.
-func commitStatus(s turnState, next model.Record) (status reports.CommitStatus, ok bool) {
+func commitStatus(s passState, next model.Record) (status reports.CommitStatus, ok bool) {
 	status = reports.CommitStatus{Commit: s.want.commit, Revision: s.desired.Revision, State: forge.Pending}
 	if next.Revision == s.desired.Revision && next.Commit != "" {
 		status.Commit = next.Commit

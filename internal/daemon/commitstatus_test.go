@@ -67,7 +67,7 @@ func TestWhatACommitStatusSaysOfADecision(t *testing.T) {
 		{"a source that cannot be read", unreadable, verified, model.Decision{}, []string{"kustomization.yaml:1:1: x"}, false, "", "", nil, ""},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			status, ok := commitStatus(turnState{
+			status, ok := commitStatus(passState{
 				want: c.want, desired: model.Desired{Revision: "r", Removed: c.removed}, decision: c.decision, problems: c.problems,
 			}, c.next)
 			require.Equal(t, c.state != "", ok)
@@ -153,7 +153,7 @@ func TestAStatusThatCannotBeQueuedIsOwed(t *testing.T) {
 	to := &posts{}
 	w.statuses = &statuses{options: map[string]CommitStatus{"repository": {Poster: to}}, cluster: reports.NewStatuses(queue, reports.Posters{"repository": to}, nil)}
 	sha := strings.Repeat("a", 40)
-	s := turnState{want: wanted{owner: "repository", commit: "main@sha1:" + sha}, desired: model.Desired{Revision: "r"}}
+	s := passState{want: wanted{owner: "repository", commit: "main@sha1:" + sha}, desired: model.Desired{Revision: "r"}}
 	failed := s
 	failed.decision.Refusals = []model.Reason{{Name: "rename", Message: "x"}}
 	next := model.Record{Revision: "r", Commit: s.want.commit, Stage: model.StageRendered}

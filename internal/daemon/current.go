@@ -7,9 +7,8 @@ import (
 	"stevedore.dev/stevedore/internal/record"
 )
 
-// errSuperseded ends a turn whose definition has been replaced while it ran:
-// nothing more is begun for it.
-var errSuperseded = errors.New("a newer definition has come, the turn ends here")
+// errSuperseded ends a pass whose definition has been replaced while it ran: nothing more is begun for it.
+var errSuperseded = errors.New("a newer definition has come, the pass ends here")
 
 type currentKey struct{}
 
@@ -18,8 +17,8 @@ func whileCurrent(ctx context.Context, still func() bool) context.Context {
 	return context.WithValue(ctx, currentKey{}, still)
 }
 
-// mayWrite is asked before each write of a turn: by a daemon that holds the
-// Lease, for a definition that is still the newest.
+// mayWrite is asked before each write of a pass: by a daemon that holds the Lease, for a definition that is still
+// the newest.
 func (l *leadership) mayWrite(ctx context.Context) error {
 	if err := l.check(ctx); err != nil {
 		return err
@@ -30,8 +29,8 @@ func (l *leadership) mayWrite(ctx context.Context) error {
 	return nil
 }
 
-// still says that what was wanted of a cluster is wanted now. A build that says
-// the same again changes nothing: the fleet keeps the value from before.
+// still says that what was desired of a cluster is desired now. A build that says the same again changes nothing:
+// the fleet keeps the value from before.
 func (f *fleet) still(key record.Cluster, recordedOwner string, want wanted) bool {
 	now, ok := f.get(key, recordedOwner)
 	return ok && now.owner == want.owner && now.removed == want.removed && now.otherOwner == want.otherOwner &&

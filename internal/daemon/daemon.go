@@ -52,8 +52,8 @@ type daemon struct {
 	otherLeases *otherLeases
 	// explaining bounds how many workers ask at the same time why a pod is stuck.
 	explaining chan struct{}
-	// firstTurns and turns bound how many clusters are worked on at once.
-	firstTurns, turns *places
+	// firstPasses and passes bound how many clusters are worked on at once.
+	firstPasses, passes *places
 	// newcomers go first.
 	newcomers newcomers
 
@@ -82,7 +82,7 @@ type daemon struct {
 
 // Run keeps the clusters that the sources name until ctx ends, whenever it
 // holds the Lease. With Options.Once it returns nil once each cluster is as it
-// is wanted, or an error that names those that are not, or says that ctx ended first.
+// is desired, or an error that names those that are not, or says that ctx ended first.
 func Run(ctx context.Context, o Options, targets []reports.Config) error {
 	o = o.withDefaults()
 	if err := checkDependencies(o.Sources); err != nil {
@@ -173,7 +173,7 @@ func term(ctx context.Context, o Options, l *leadership, following *following, r
 		options: o, leadership: l, following: following, fleet: newFleet(), plain: plain, kube: kube, metrics: metrics,
 		otherLeases: &otherLeases{client: kube.CoordinationV1()},
 		explaining:  make(chan struct{}, explainersMost),
-		writers:     make(chan struct{}, o.MaxConcurrentWrites), firstTurns: newPlaces(firstTurnsAWriter * o.MaxConcurrentWrites), turns: newPlaces(maxPasses),
+		writers:     make(chan struct{}, o.MaxConcurrentWrites), firstPasses: newPlaces(firstPassesAWriter * o.MaxConcurrentWrites), passes: newPlaces(maxPasses),
 		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
 		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),

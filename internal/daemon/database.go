@@ -145,9 +145,9 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	}
 	target := cratedb.Target{
 		Pods: running(observed.Pods), Detailed: detailed, Settings: settings, Password: password,
-		Listing: backup.ListingWanted(&desired, &rec, time.Now()), Readable: backup.TablesWanted(&desired, &rec),
-		Restore: backup.RestoreWanted(&desired, &rec) || fetch.Wanted(&desired, &rec),
-		Facts:   backup.FactsWanted(&desired, &rec), Hidden: fetch.Hidden(&rec),
+		Listing: backup.NeedsListing(&desired, &rec, time.Now()), Readable: backup.NeedsTables(&desired, &rec),
+		Restore: backup.NeedsRestore(&desired, &rec) || fetch.NeedsReading(&desired, &rec),
+		Facts:   backup.NeedsFacts(&desired, &rec), Hidden: fetch.Hidden(&rec),
 	}
 	unhidden := !slices.Equal(target.Hidden, w.reading.Hidden)
 	if recent := time.Since(w.reading.At) < w.readingAge(); recent && !unhidden && w.answers(&target) && w.reading.SystemSecret == tried {
@@ -160,7 +160,7 @@ func (w *worker) observeDatabase(ctx context.Context, desired model.Desired, rec
 	}
 	w.ask(ctx, target, tried)
 	observed.Database = w.reading
-	if wanted := scale.EvidenceWanted(&desired, observed, &rec); wanted.Wanted() {
+	if wanted := scale.NeedsEvidence(&desired, observed, &rec); wanted.Wanted() {
 		w.whilePodsAnswer(func() { w.reading.Evidence = execute.Examine(ctx, w.tools(), wanted) })
 	}
 }

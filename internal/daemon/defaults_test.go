@@ -14,7 +14,7 @@ func TestWhatTheAPIServerFilledInIsNoDifference(t *testing.T) {
 			`{spec: {ports: [{name: http, port: 1, protocol: TCP}, {name: dns, port: 2, protocol: UDP}]}}`,
 			`{spec: {ports: [{name: http, port: 1}]}}`,
 			`{spec: {ports: [{name: http, port: 1}, {name: dns, port: 2, protocol: UDP}]}}`},
-		{"a protocol that is wanted",
+		{"a protocol that is desired",
 			`{spec: {ports: [{name: http, port: 1, protocol: TCP}]}}`,
 			`{spec: {ports: [{name: http, port: 1, protocol: TCP}]}}`,
 			`{spec: {ports: [{name: http, port: 1, protocol: TCP}]}}`},

@@ -61,7 +61,7 @@ const (
 )
 
 // explain reads why pods are missing or stuck; what was read before stands in between. Its
-// failure is no failure of a turn: then there are fewer words.
+// failure is no failure of a pass: then there are fewer words.
 func (w *worker) explain(ctx context.Context, observed *model.Observed, hide redaction, now time.Time) model.Explained {
 	e := &w.explainer
 	about := e.subjects(observed, now)

@@ -187,8 +187,8 @@ func (f *fleet) adopt(key record.Cluster, owner, clusterName string) bool {
 	return true
 }
 
-// get is what is wanted of one cluster; ok is false when no source names it. Of
-// several that do, it is the one that lifecycle.OwnerAmong chooses.
+// get is what is desired of one cluster; ok is false when no source names it. Of several that do, it is the one
+// that lifecycle.OwnerAmong chooses.
 func (f *fleet) get(key record.Cluster, recordedOwner string) (wanted, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -38,8 +38,8 @@ func newFollowing(holder string, sources []Source) *following {
 	return f
 }
 
-// took notes a revision that is wanted from now on, before the clusters that have to be
-// looked at for it are woken.
+// took notes a revision that is desired from now on, before the clusters that have to be looked at for it are
+// woken.
 func (f *following) took(source, revision string, clusters []record.Cluster) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +56,7 @@ func (f *following) took(source, revision string, clusters []record.Cluster) {
 	of.revisions = of.revisions[:min(len(of.revisions), attendance.MaxRevisions)]
 }
 
-// now is the last take, as a turn that begins now knows it.
+// now is the last take, as a pass that begins now knows it.
 func (f *following) now() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,14 +14,13 @@ import (
 // the others no longer than this.
 const giveWayFor = 10 * time.Second
 
-// newcomers are the clusters whose first turn is not over: their objects may not be
-// there yet.
+// newcomers are the clusters whose first pass is not over: their objects may not be there yet.
 type newcomers struct {
 	mu    sync.Mutex
 	count int
 	// told hears when there are some, and when there are none any more; nil: nobody.
 	told func(some bool)
-	// none is closed when the last first turn is over, over counts those that are.
+	// none is closed when the last first pass is over, over counts those that are.
 	none chan struct{}
 	over int
 }
@@ -82,9 +81,9 @@ func (n *newcomers) wait(ctx context.Context, most time.Duration) {
 
 // givesWay says that the objects of new clusters are to be applied before another look at
 // this one, if it is being founded and its own are applied: their pods take longer to start
-// than what is left to do here. It is done once a cluster. The turn ends, and the next is
-// taken when they are there: of a thousand that wait each would hold all that it had looked
-// at, and what a look finds before then is what was just written.
+// than what is left to do here. It is done once a cluster. The pass ends, and the next is taken when they are
+// there: of a thousand that wait each would hold all that it had looked at, and what a look finds before then is
+// what was just written.
 func (w *worker) givesWay(rec model.Record, decision model.Decision, wrote bool) bool {
 	if w.gaveWay || rec.Bootstrap.Done || !wrote && len(decision.Actions()) == 0 {
 		return false
@@ -96,7 +95,7 @@ func (w *worker) givesWay(rec model.Record, decision model.Decision, wrote bool)
 	return w.yields
 }
 
-// yield waits for the new clusters after a turn that gave way to them.
+// yield waits for the new clusters after a pass that gave way to them.
 func (w *worker) yield(ctx context.Context) {
 	if w.yields {
 		w.yields = false

@@ -25,8 +25,8 @@ func TestAClusterThatIsBeingFoundedLetsNewOnesGoFirst(t *testing.T) {
 		{"there is none", acts, false, false, func(*newcomers) {}, func(*newcomers) {}, 0},
 		{"the last one has been seen", acts, false, false, func(n *newcomers) { n.came(); n.seen() }, func(*newcomers) {}, 0},
 		{"two come to be seen", acts, false, false, func(n *newcomers) { n.came(); n.came() }, func(n *newcomers) { n.seen(); n.seen() }, time.Second},
-		{"one of two never ends its first turn", acts, false, false, func(n *newcomers) { n.came(); n.came() }, (*newcomers).seen, 2 * giveWayFor},
-		{"one never ends its first turn", acts, false, false, (*newcomers).came, func(*newcomers) {}, giveWayFor},
+		{"one of two never ends its first pass", acts, false, false, func(n *newcomers) { n.came(); n.came() }, (*newcomers).seen, 2 * giveWayFor},
+		{"one never ends its first pass", acts, false, false, (*newcomers).came, func(*newcomers) {}, giveWayFor},
 		{"so many come that it takes them a minute", acts, false, false, func(n *newcomers) {
 			for k := range 60 {
 				n.came()

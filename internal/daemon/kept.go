@@ -10,9 +10,8 @@ import (
 	"stevedore.dev/stevedore/render"
 )
 
-// keptRender is a render between two turns: as text, which takes a seventh of the
-// memory, and of a fleet in sync a cluster's objects are looked at once a minute. One
-// worker has it.
+// keptRender is a render between two passes: as text, which takes a seventh of the memory, and of a fleet in sync
+// a cluster's objects are looked at once a minute. One worker has it.
 type keptRender struct {
 	revision string
 	pins     render.Pins

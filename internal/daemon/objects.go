@@ -268,9 +268,9 @@ func (o objects) DeleteSet(ctx context.Context, name, uid, resourceVersion strin
 	return wrapWrite(what, o.cluster.Namespace, name, err)
 }
 
-func (o objects) ForgetHold(ctx context.Context, name, uid string) error {
+func (o objects) ForgetOwned(ctx context.Context, name, uid string) error {
 	ctx = o.about(ctx, "apps", "StatefulSet", name)
-	const what = "taking the annotation of a hold off StatefulSet"
+	const what = "taking the annotation of owned settings off StatefulSet"
 	now, err := o.set(ctx, what, name, uid)
 	if err != nil {
 		return err

@@ -86,8 +86,8 @@ func sayAdopted(pod *model.Pod, sets []model.ObservedSet) {
 	}
 }
 
-// goneSet is a group's StatefulSet that is not wanted: by its name, since others
-// of the user's own may travel with the cluster, or by the annotation of one whose names are another's.
+// goneSet is a group's StatefulSet that is not desired: by its name, since others of the user's own may travel
+// with the cluster, or by the annotation of one whose names are another's.
 func goneSet(object *unstructured.Unstructured, cluster string, wanted []model.Set) (model.Set, bool) {
 	group, adopted := manifest.GroupOf(object), object.GetAnnotations()[names.NamesAnnotation]
 	dedicated := object.GetName() == names.StatefulSet(cluster, names.MasterGroup, true) && group == names.MasterGroup
@@ -303,5 +303,5 @@ func observedSecret(live liveView, ns, name string) model.Secret {
 	return out
 }
 
-// readingAgeMax is how old a reading of the database may be when a turn begins.
+// readingAgeMax is how old a reading of the database may be when a pass begins.
 const readingAgeMax = time.Second

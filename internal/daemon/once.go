@@ -21,9 +21,9 @@ const (
 	outcomeWaiting = "waiting"
 )
 
-// settled says in the log what became of a turn, once a change, and ends
-// --once when no cluster can go on by itself.
-func (w *worker) settled(decision model.Decision, problems []string, busy bool) {
+// noteSettledVerdict says in the log what became of a pass, once a change, and ends --once when no cluster can go
+// on by itself.
+func (w *worker) noteSettledVerdict(decision model.Decision, problems []string, busy bool) {
 	line := decision.Verdict.String()
 	reasons := append(append([]model.Reason(nil), decision.Waits...), decision.Refusals...)
 	for _, reason := range reasons {
@@ -109,7 +109,7 @@ func (d *daemon) endOnceLocked() {
 	switch {
 	case len(refused) > 0:
 		slices.Sort(refused)
-		d.finish(fmt.Errorf("%d of %d clusters are not as they are wanted: %s; `stevedore status` says why",
+		d.finish(fmt.Errorf("%d of %d clusters are not as they are desired: %s; `stevedore status` says why",
 			len(refused), len(d.outcome), strings.Join(refused, ", ")))
 	case len(problems) > 0:
 		d.finish(errors.New("the source has problems that belong to no cluster: " + problems[0].String()))

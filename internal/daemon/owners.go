@@ -16,7 +16,7 @@ import (
 // showRefused puts into the record of a cluster that belongs to another source why
 // the one that defines it is refused: only where that other source is this daemon's
 // too and names the cluster no more, so that nobody else says anything of it.
-func (w *worker) showRefused(ctx context.Context, s turnState) error {
+func (w *worker) showRefused(ctx context.Context, s passState) error {
 	if gone, _ := w.fleet.gone(s.before.Owner, w.key); !gone {
 		return nil
 	}

@@ -45,20 +45,20 @@ func workers(t *testing.T, d *daemon, count int, turn func(ctx context.Context, 
 	t.Cleanup(func() { cancel(); all.Wait() })
 }
 
-// What a turn of a cluster that is being founded does, an exec and a few logins, is done
-// for so many at a time, however many are founded.
+// What a pass of a cluster that is being founded does, an exec and a few logins, is done for so many at a time,
+// however many are founded.
 func TestNoMoreClustersAreWorkedOnAtOnceThanThereArePlaces(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		// lasts is what a turn waits for pods.
+		// lasts is what a pass waits for pods.
 		lasts time.Duration
 	}{
 		{"pods answer at once", 50 * time.Millisecond},
-		{"the machine is so busy that an answer takes seconds", turnPatience - time.Second},
+		{"the machine is so busy that an answer takes seconds", passPatience - time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				d := &daemon{firstTurns: newPlaces(4), turns: newPlaces(maxPasses)}
+				d := &daemon{firstPasses: newPlaces(4), passes: newPlaces(maxPasses)}
 				var first, later crowd
 				seen := make(map[*worker]bool)
 				var mu sync.Mutex
@@ -89,7 +89,7 @@ func TestNoMoreClustersAreWorkedOnAtOnceThanThereArePlaces(t *testing.T) {
 
 func TestPodsThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &daemon{firstTurns: newPlaces(4), turns: newPlaces(4)}
+		d := &daemon{firstPasses: newPlaces(4), passes: newPlaces(4)}
 		var mu sync.Mutex
 		var last time.Time
 		var longest time.Duration
@@ -114,14 +114,14 @@ func TestPodsThatDoNotAnswerHoldUpNobody(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		require.NotZero(t, longest)
-		assert.Less(t, longest, 2*time.Second, "between two turns of the one whose pods answer")
+		assert.Less(t, longest, 2*time.Second, "between two passes of the one whose pods answer")
 	})
 }
 
 func TestWhoGivesWayHasNoPlaceMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &daemon{firstTurns: newPlaces(2), turns: newPlaces(1)}
-		d.newcomers.came() // one whose first turn lasts
+		d := &daemon{firstPasses: newPlaces(2), passes: newPlaces(1)}
+		d.newcomers.came() // one whose first pass lasts
 		var turns, founded atomic.Int64
 		workers(t, d, 2, func(_ context.Context, w *worker) (time.Duration, error) {
 			if w.key == key("c1") {

@@ -94,7 +94,7 @@ func (w *worker) joined() bool {
 func (w *worker) noteData(detailed bool) {
 	db := &w.reading
 	if detailed && db.Contact == model.Yes {
-		w.dataAt = db.At // also when it failed: it is dear, and not tried at each turn
+		w.dataAt = db.At // also when it failed: it is dear, and not tried at each pass
 	}
 	if db.Contact != model.Yes || !db.TablesKnown || !db.AllocationKnown {
 		return

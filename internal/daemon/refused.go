@@ -44,8 +44,8 @@ func (w *worker) refusedObjects(decision model.Decision, now time.Time) *model.R
 // refusedReport tells it, once a revision: what an admission webhook says may be
 // other words each time. The id is made of what is told, so that a kill before the
 // record is saved tells no other report.
-func (w *worker) refusedReport(s turnState) []model.Report {
-	if s.refused == nil || s.before.Shown.Told == s.desired.Revision {
+func (w *worker) refusedReport(s passState) []model.Report {
+	if s.refused == nil || s.before.Shown.RefusalReported == s.desired.Revision {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{w.key.String(), s.desired.Revision, s.want.commit}, "\x00")))
@@ -57,12 +57,12 @@ func (w *worker) refusedReport(s turnState) []model.Report {
 }
 
 // toldOf is what is to be remembered of it.
-func toldOf(s turnState) string {
+func toldOf(s passState) string {
 	switch {
 	case s.refused != nil:
 		return s.desired.Revision
 	case slices.ContainsFunc(s.decision.Waits, func(r model.Reason) bool { return r.Name == gates.AppliedRule.Name }):
-		return s.before.Shown.Told
+		return s.before.Shown.RefusalReported
 	}
 	return ""
 }

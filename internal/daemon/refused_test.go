@@ -35,7 +35,7 @@ func TestWhatKubernetesRefusesForLongIsAFailureAndToldOnceARevision(t *testing.T
 	require.NotNil(t, refused)
 	assert.Contains(t, refused.Message, "denied the request: no")
 
-	s := turnState{want: wanted{owner: "repository", commit: "main@sha1:" + strings.Repeat("a", 40)}, desired: model.Desired{Revision: "r1"}, decision: decision, refused: refused}
+	s := passState{want: wanted{owner: "repository", commit: "main@sha1:" + strings.Repeat("a", 40)}, desired: model.Desired{Revision: "r1"}, decision: decision, refused: refused}
 	told := w.refusedReport(s)
 	require.Len(t, told, 1)
 	assert.Equal(t, model.StatusFailure, told[0].Status)
@@ -50,7 +50,7 @@ func TestWhatKubernetesRefusesForLongIsAFailureAndToldOnceARevision(t *testing.T
 	assert.Equal(t, forge.Failure, status.State)
 	assert.Equal(t, []string{"objects-applied"}, status.Names)
 
-	s.before.Shown.Told = toldOf(s)
+	s.before.Shown.RefusalReported = toldOf(s)
 	assert.Empty(t, w.refusedReport(s), "recorded: told")
 	s.refused = nil
 	assert.Equal(t, "r1", toldOf(s), "a daemon that starts anew waits again, and remembers")

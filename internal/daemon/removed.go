@@ -74,7 +74,7 @@ func (w *worker) vanished(ctx context.Context, owner string) model.Vanished {
 // heir is a source to which the record of nothing falls: a release that noted nobody's
 // source in it has left it, and no source of this daemon, all of which were read, names
 // the cluster. It goes like any of a cluster that was never made. That of a definition
-// which another daemon of such a release refuses comes back with that one's next turn.
+// which another daemon of such a release refuses comes back with that one's next pass.
 func (d *daemon) heir(key record.Cluster, rec model.Record) string {
 	if rec.ClusterID != "" || len(rec.Sets) > 0 || !d.fleet.ready(len(d.options.Sources)) || len(d.fleet.problems()) > 0 {
 		return ""

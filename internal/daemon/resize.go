@@ -15,7 +15,7 @@ import (
 
 // canResize is asked where the next decision may depend on it.
 func (w *worker) canResize(ctx context.Context, desired *model.Desired, rec *model.Record) model.CanResize {
-	if !compute.Wanted(desired, rec) {
+	if !compute.NeedsResize(desired, rec) {
 		return model.CanResize{}
 	}
 	return w.resizes.Read(ctx, desired.Namespace)

@@ -14,17 +14,16 @@ import (
 	"stevedore.dev/stevedore/ops/rollout"
 )
 
-// A turn reads a record, makes a cluster's objects, hashes each and decides: a
-// millisecond and more, of which a thousand clusters have many a second to spend if
-// each takes one whenever it might. All that a decision is made of is told to the
-// worker when it changes (watches, the fleet), but what the database says, and the
-// clock. So after a turn that found nothing to do only these two are asked, until
-// something happens; and a whole turn is taken once a minute whatever happens.
+// A pass reads a record, makes a cluster's objects, hashes each and decides: a millisecond and more, of which a
+// thousand clusters have many a second to spend if each takes one whenever it might. All that a decision is made
+// of is told to the worker when it changes (watches, the fleet), but what the database says, and the clock. So
+// after a pass that found nothing to do only these two are asked, until something happens; and a whole pass is
+// taken once a minute whatever happens.
 
-// restFor is the longest between two turns of a cluster where nothing happens.
+// restFor is the longest between two passes of a cluster where nothing happens.
 const restFor = time.Minute
 
-// resting is what such a turn went by.
+// resting is what such a pass went by.
 type resting struct {
 	want wanted
 	// owner is the record's.
@@ -34,12 +33,12 @@ type resting struct {
 	settings []string
 	// databaseName is spec.cluster.name.
 	databaseName string
-	// until is when a turn is due all the same.
+	// until is when a pass is due all the same.
 	until time.Time
 }
 
-// rest is what a turn leaves behind that decided this; nil where the next turn may
-// find something else though nothing happens.
+// rest is what a pass leaves behind that decided this; nil where the next pass may find something else though
+// nothing happens.
 func (w *worker) rest(want wanted, desired model.Desired, observed model.Observed, before model.Record, decision model.Decision, problems []string, now time.Time) *resting {
 	next := decision.Record
 	if len(problems) > 0 || want.removed || want.missing || want.waits != "" || want.held != (held{}) || want.heldBack != (held{}) ||
@@ -98,8 +97,7 @@ func well(observed model.Observed, rec model.Record) bool {
 		!slices.ContainsFunc(observed.Pods, func(p model.Pod) bool { return !p.Ready || p.Terminating })
 }
 
-// rests says that nothing has happened since a turn that found nothing to do, and
-// after how long to look again.
+// rests says that nothing has happened since a pass that found nothing to do, and after how long to look again.
 func (w *worker) rests(ctx context.Context) (time.Duration, bool) {
 	r := w.resting
 	if r == nil || !time.Now().Before(r.until) {
@@ -125,7 +123,7 @@ func (w *worker) rests(ctx context.Context) (time.Duration, bool) {
 	password, tried := w.systemPassword(w.key.Namespace, names.SystemSecret(w.key.Name))
 	w.ask(ctx, cratedb.Target{Pods: r.pods, Settings: r.settings, Password: password, Unless: w.lastWhole()}, tried)
 	if ctx.Err() != nil || !sameReading(before, w.reading) {
-		// The turn goes by this very reading.
+		// The pass goes by this very reading.
 		return 0, false
 	}
 	w.measureHealth(r.databaseName, &w.reading)

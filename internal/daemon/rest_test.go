@@ -11,7 +11,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// turned is what a turn had before it and decided.
+// turned is what a pass had before it and decided.
 type turned struct {
 	want     wanted
 	desired  model.Desired
@@ -23,7 +23,7 @@ type turned struct {
 
 var turnedAt = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// inSync is a turn of a cluster of one node that is as its definition says.
+// inSync is a pass of a cluster of one node that is as its definition says.
 func inSync() *turned {
 	t := &turned{want: wanted{owner: "git:a", cluster: defined("c", "c")}, desired: model.Desired{Namespace: "ns", Name: "c", Revision: "r", Sets: []model.Set{{Name: "s", Replicas: 1, Data: true}}}}
 	t.before = model.Record{Owner: "git:a", Revision: "r", ClusterName: "c", Sets: []model.RecordedSet{{Name: "s", Replicas: 1}}, Bootstrap: model.Bootstrap{Done: true}}

@@ -30,7 +30,7 @@ func TestAWaitIsSaidAgainOnlyWhenItsWordsHaveChanged(t *testing.T) {
 		{"the first again", []model.Reason{joined}, []string{"3 of 5 nodes"}},
 	} {
 		out.Reset()
-		w.settled(model.Decision{Verdict: model.Wait, Waits: c.waits}, nil, false)
+		w.noteSettledVerdict(model.Decision{Verdict: model.Wait, Waits: c.waits}, nil, false)
 		var said []string
 		for line := range strings.Lines(out.String()) {
 			for _, words := range []string{"3 of 5 nodes", "4 of 5 nodes", "4 shards"} {

@@ -46,7 +46,7 @@ func (w *worker) completeSaved(rec model.Record) model.Saved {
 	good := model.Saved{}
 	for name, packed := range rec.Saved {
 		one := model.Saved{name: packed}
-		// What classify has read is not read again each turn.
+		// What classify has read is not read again each pass.
 		if w.changesFor.saved != savedHash(rec.Saved) {
 			if _, err := manifest.Unpack(one); err != nil {
 				w.log.Warn("what was last effective cannot be read, it is taken from what is live", "statefulset", name, "error", err)
@@ -78,8 +78,8 @@ func (w *worker) savedFromLive() model.Saved {
 
 // ownedSets are the live StatefulSets of the cluster, each reduced to the
 // fields that our last apply owns. Where it owns none (a restored backup, a
-// set that was labelled to be taken over) those count that are wanted now: a
-// set about which nothing is known would be changed unseen.
+// set that was labelled to be taken over) those count that are desired now: a set about which nothing is known
+// would be changed unseen.
 func (w *worker) ownedSets() []*unstructuredObject {
 	var sets []*unstructuredObject
 	for _, object := range w.live.Objects(w.key.Namespace, w.key.Name) {
@@ -88,7 +88,7 @@ func (w *worker) ownedSets() []*unstructuredObject {
 		}
 		owned := w.live.Owned(keyOfSet(object.GetNamespace(), object.GetName()))
 		if owned == nil {
-			owned = w.wantedFields(object.GetName())
+			owned = w.desiredFields(object.GetName())
 		}
 		if owned == nil {
 			continue
@@ -98,14 +98,14 @@ func (w *worker) ownedSets() []*unstructuredObject {
 			w.log.Warn("a live StatefulSet cannot be read by its schema", "statefulset", object.GetName(), "error", err)
 			continue
 		}
-		dropDefaults(reduced.Object, w.wantedSet(object.GetName()))
+		dropDefaults(reduced.Object, w.desiredSet(object.GetName()))
 		sets = append(sets, reduced)
 	}
 	return sets
 }
 
-// wantedFields of a StatefulSet, nil where it is not wanted.
-func (w *worker) wantedFields(name string) *fieldpath.Set {
+// desiredFields of a StatefulSet, nil where it is not desired.
+func (w *worker) desiredFields(name string) *fieldpath.Set {
 	if w.rendered == nil {
 		return nil
 	}
@@ -140,8 +140,8 @@ func reduce(object *unstructuredObject, owned *fieldpath.Set) (*unstructuredObje
 	return reduced, nil
 }
 
-// wantedSet is the rendered StatefulSet of that name; nil where there is none.
-func (w *worker) wantedSet(name string) map[string]any {
+// desiredSet is the rendered StatefulSet of that name; nil where there is none.
+func (w *worker) desiredSet(name string) map[string]any {
 	if w.rendered == nil {
 		return nil
 	}

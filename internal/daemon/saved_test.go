@@ -60,7 +60,7 @@ func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
 }
 
 // What is live has defaults and other people's fields, which say nothing; what
-// differs in a field that is wanted is a difference.
+// differs in a field that is desired is a difference.
 func TestALostRecordIsRebuiltFromTheFieldsThatAreOurs(t *testing.T) {
 	wanted := statefulSet("hot", "crate:1")
 	wanted.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any)["command"] = []any{"a", "-Cx=1"}
@@ -76,10 +76,10 @@ func TestALostRecordIsRebuiltFromTheFieldsThatAreOurs(t *testing.T) {
 	pod["containers"] = append(pod["containers"].([]any), map[string]any{"name": "injected", "image": "x"})
 
 	w := newWorker(t, recordtest.NewConfigMaps())
-	assert.Nil(t, w.wantedFields("hot"), "nothing is wanted yet")
+	assert.Nil(t, w.desiredFields("hot"), "nothing is desired yet")
 	w.rendered = &render.Rendered{Objects: []*unstructuredObject{wanted}}
-	assert.Nil(t, w.wantedFields("cold"))
-	fields := w.wantedFields("hot")
+	assert.Nil(t, w.desiredFields("cold"))
+	fields := w.desiredFields("hot")
 	require.NotNil(t, fields)
 	reduced, err := reduce(live, fields)
 	require.NoError(t, err)

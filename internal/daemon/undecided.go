@@ -14,7 +14,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 		return w.options.Interval, nil
 	}
 	w.looked = true
-	w.settled(decision, problems, false)
+	w.noteSettledVerdict(decision, problems, false)
 	// A definition that never was good leaves no trace in its namespace.
 	if !entry.Exists() {
 		if !want.missing {
@@ -25,7 +25,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	if err := w.tell(ctx, entry, append(brokenDefinition(w.key, before.Shown, problems, want), heldSource(w.key, before.Shown, want)...)); err != nil {
 		return 0, err
 	}
-	w.sayStatus(ctx, turnState{want: want, decision: decision, problems: problems}, rec)
+	w.sayStatus(ctx, passState{want: want, decision: decision, problems: problems}, rec)
 	rec.SchemaVersion = model.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
 	rec.Shown.Source, rec.Shown.Lease = whose(rec, want), w.attendsAs()

@@ -22,15 +22,15 @@ import (
 
 // worker looks after one cluster, on a goroutine of its own: a slow cluster
 // delays no other, and a new revision cuts its wait short. All that it keeps
-// between turns can be lost.
+// between passes can be lost.
 type worker struct {
 	*daemon
 	key  record.Cluster
 	log  *slog.Logger
 	wake chan struct{}
 
-	// rendered is the last good render, for as long as a turn takes, kept the same
-	// between turns; and what it was made of.
+	// rendered is the last good render, for as long as a pass takes, kept the same between passes; and what it was
+	// made of.
 	rendered     *render.Rendered
 	kept         *keptRender
 	renderedFrom render.Cluster
@@ -71,8 +71,7 @@ type worker struct {
 	stable   model.Stability
 	// again is when the last decision wanted to look again.
 	again time.Duration
-	// resting is what the last turn went by, if it found nothing to do and nothing
-	// has happened since; else nil.
+	// resting is what the last pass went by, if it found nothing to do and nothing has happened since; else nil.
 	resting   *resting
 	pinged    time.Time
 	published record.Published
@@ -88,19 +87,19 @@ type worker struct {
 	saidStatus string
 	owed       []reports.CommitStatus
 
-	// place is that of the turn that is being taken; nil between two.
+	// place is that of the pass that is being taken; nil between two.
 	place *place
-	// silent says that the pods kept it waiting when they were last asked for something.
-	silent bool
-	// take takes a turn in a test.
+	// unreachable says that the pods kept it waiting when they were last asked for something.
+	unreachable bool
+	// take takes a pass in a test.
 	take func(ctx context.Context) (time.Duration, error)
 
 	// gaveWay says that it has let new clusters go first, yields that it is about to.
 	gaveWay, yields bool
 
-	// verdict of this turn, for the metrics.
+	// verdict of this pass, for the metrics.
 	verdict string
-	// looked says that this turn has come so far that the record says what is to be said.
+	// looked says that this pass has come so far that the record says what is to be said.
 	looked bool
 	// tookOver: the cluster was taken over from a daemon of which nothing could be read. That
 	// happens once: who takes it back is alive.
@@ -118,7 +117,7 @@ type changesKey struct {
 	live     string
 }
 
-// Bounds of the wait after a turn that failed.
+// Bounds of the wait after a pass that failed.
 const (
 	retryMin = 250 * time.Millisecond
 	retryMax = 30 * time.Second
@@ -131,8 +130,7 @@ const (
 	namespaceRetry = 5 * time.Second
 	// pause keeps a burst of events from being a burst of turns.
 	pause = 20 * time.Millisecond
-	// failedPause is the least between two turns of which the first failed,
-	// whatever happens meanwhile.
+	// failedPause is the least between two passes of which the first failed, whatever happens meanwhile.
 	failedPause = time.Second
 )
 
@@ -144,8 +142,8 @@ func (w *worker) poke() {
 	}
 }
 
-// turnSafely keeps what breaks one cluster's turn from ending all the others.
-func (w *worker) turnSafely(ctx context.Context) (wait time.Duration, err error) {
+// passSafely keeps what breaks one cluster's pass from ending all the others.
+func (w *worker) passSafely(ctx context.Context) (wait time.Duration, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = broke(p)
@@ -154,16 +152,16 @@ func (w *worker) turnSafely(ctx context.Context) (wait time.Duration, err error)
 	if w.take != nil {
 		return w.take(ctx)
 	}
-	return w.turn(ctx)
+	return w.pass(ctx)
 }
 
-// turnApart takes a turn on a goroutine of its own, which has ended when it returns: a
-// turn needs a deep stack, and a worker that waits would keep it.
-func (w *worker) turnApart(ctx context.Context) (wait time.Duration, err error) {
+// passApart takes a pass on a goroutine of its own, which has ended when it returns: a pass needs a deep stack,
+// and a worker that waits would keep it.
+func (w *worker) passApart(ctx context.Context) (wait time.Duration, err error) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		wait, err = w.turnSafely(ctx)
+		wait, err = w.passSafely(ctx)
 	}()
 	<-over
 	return wait, err
@@ -174,21 +172,21 @@ func broke(p any) error {
 	return fmt.Errorf("a defect of stevedore, please report it: %T at\n%s", p, debug.Stack())
 }
 
-// run takes turns until ctx ends.
+// run runs passes until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	failed, conflicts := 0, 0
 	seen := sync.OnceFunc(w.newcomers.seen)
 	defer seen()
-	turns := w.firstTurns
+	passes := w.firstPasses
 	for {
 		w.yield(ctx)
-		if !w.takePlace(ctx, turns) {
+		if !w.takePlace(ctx, passes) {
 			return
 		}
-		wait, err := w.turnApart(ctx)
+		wait, err := w.passApart(ctx)
 		w.place.leave()
 		seen()
-		turns = w.turns
+		passes = w.passes
 		if !errors.Is(err, record.ErrConflict) {
 			conflicts = 0
 		}
@@ -205,7 +203,7 @@ func (w *worker) run(ctx context.Context) {
 			failed++
 			wait = min(retryMin<<min(failed, 10), retryMax)
 			if words := apply.NamespaceGone(err, w.key.Namespace); words != "" {
-				// It is no failure of a turn, and once said it is known.
+				// It is no failure of a pass, and once said it is known.
 				wait = namespaceRetry
 				if words != w.saidVerdict {
 					w.log.Warn("waiting: "+words, "retryIn", wait)
@@ -215,7 +213,7 @@ func (w *worker) run(ctx context.Context) {
 					w.sayWithoutRecord(ctx, want, "namespace-missing", words)
 				}
 			} else {
-				w.log.Warn("turn failed, will be tried again", "error", err, "retryIn", wait)
+				w.log.Warn("pass failed, will be tried again", "error", err, "retryIn", wait)
 			}
 			if failed >= onceFailures && w.options.Once {
 				w.noteOutcome(w.key, outcomeRefused)
@@ -225,7 +223,7 @@ func (w *worker) run(ctx context.Context) {
 		}
 		rest := pause
 		if err != nil && !errors.Is(err, errSuperseded) {
-			// Its own events must not make a failing turn a busy loop.
+			// Its own events must not make a failing pass a busy loop.
 			rest = min(wait, failedPause)
 		}
 		if !sleep(ctx, rest) {
@@ -244,8 +242,8 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// takePlace waits for a place for a turn, which then knows all that has happened until
-// there was one; false when ctx ends first.
+// takePlace waits for a place for a pass, which then knows all that has happened until there was one; false when
+// ctx ends first.
 func (w *worker) takePlace(ctx context.Context, from *places) bool {
 	if w.place = from.take(ctx); w.place == nil {
 		return false

@@ -51,7 +51,7 @@ func TestADiskIsAddedByARestart(t *testing.T) {
 func (v *restartVoyage) addedDisk(before any) {
 	v.Helper()
 	set := v.set(hotSet)
-	assert.NotEqual(v, before, set.UID, "the StatefulSet was made again")
+	assert.NotEqual(v, before, set.UID, "the StatefulSet was recreated")
 	for _, pod := range v.clusterPods(cutCluster) {
 		owner := metav1.GetControllerOf(&pod)
 		require.NotNil(v, owner, pod.Name)

@@ -137,7 +137,7 @@ func injector(q *admissionv1.AdmissionRequest, r *admissionv1.AdmissionResponse)
 }
 
 // What admission makes of the cluster's objects is named, and neither fought over
-// nor a reason to restart anything; a restart that is wanted ends.
+// nor a reason to restart anything; a restart that is desired ends.
 func TestWhatAdmissionChangesIsNamedAndNotFoughtOver(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "admission-changes")

@@ -187,7 +187,7 @@ func TestForgetTakesAwayWhatIsLeftAndNothingElse(t *testing.T) {
 	s.write(map[string]string{"orders.yaml": definition(s.ns, "orders")})
 	s.done("orders")
 	assert.Equal(t, set.UID, s.set("crate-data-hot-orders").UID)
-	assert.Equal(t, names.DaemonNamespace+"/"+s.lease, s.record("orders").Shown.Lease, "the record that is made again names who looks")
+	assert.Equal(t, names.DaemonNamespace+"/"+s.lease, s.record("orders").Shown.Lease, "the record that is recreated names who looks")
 	s.noPodRestarted()
 }
 

@@ -49,7 +49,7 @@ func TestAPushChangesTheAttributesOfVolumesInPlace(t *testing.T) {
 	class("gold")
 	v.eventually("the volumes have the class", restartPatience, func() bool { return v.modified("gold", "gold") && v.isSettled(cutCluster) })
 	after := v.set(hotSet)
-	assert.NotEqual(t, before.UID, after.UID, "the StatefulSet was made again")
+	assert.NotEqual(t, before.UID, after.UID, "the StatefulSet was recreated")
 	assert.Equal(t, before.Status.UpdateRevision, after.Status.UpdateRevision, "no revision changed")
 	assert.True(t, slices.ContainsFunc(v.receiver.Taken(), func(d testbed.Delivery) bool {
 		return d.Status == "success" && strings.Contains(string(d.Body), "data0 of "+hotSet+" has the VolumeAttributesClass gold")

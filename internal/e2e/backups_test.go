@@ -211,7 +211,7 @@ func TestALostClusterIsMadeAgainFromItsSnapshots(t *testing.T) {
 			v.define(v.backups(), with("spec.backups.restore", map[string]any{"from": v.ns + "/" + cutCluster + "/" + lost}))
 			began := time.Now()
 			daemon = v.sail(c.die, "")
-			v.carriedOut(&daemon, "the cluster is made again", restartPatience, func() bool { return v.isSettled(cutCluster) })
+			v.carriedOut(&daemon, "the cluster is recreated", restartPatience, func() bool { return v.isSettled(cutCluster) })
 			t.Logf("made again from %s after %s", taken[len(taken)-1], time.Since(began).Round(100*time.Millisecond))
 			v.last(daemon)
 

@@ -146,8 +146,7 @@ func TestRightsThatAreRevokedStopOnlyTheirCluster(t *testing.T) {
 	s.noPodRestarted()
 }
 
-// A definition that never could start may be corrected: pods that never ran are
-// made again on the new template.
+// A definition that never could start may be corrected: pods that never ran are recreated on the new template.
 func TestADefinitionThatNeverStartedIsCorrected(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "corrected")

@@ -56,7 +56,7 @@ func TestTheLastNodeOfAZoneLeavesByConsent(t *testing.T) {
 	v.refusedWith(cutCluster, "last-node-of-zone", "add leave-zone to spec.operations.consent")
 	v.define(settings(), gone, scaling("leave-zone"))
 	v.eventually("the node has left", restartPatience, func() bool { return v.scaled("crate-data-cold-orders", 0) })
-	v.eventually("its copies are made again in the other sites", restartPatience, func() bool {
+	v.eventually("its copies are recreated in the other sites", restartPatience, func() bool {
 		return len(v.rows(cutCluster, "SELECT table_name FROM sys.health WHERE health <> 'GREEN'")) == 0
 	})
 	v.shrunk(4)

@@ -131,8 +131,8 @@ func TestARestartOutlivesAKilledKubelet(t *testing.T) {
 	v.arrived()
 }
 
-// A node that loses its power takes one copy: the budget shuts, a restart that is
-// wanted meanwhile waits, and goes on once the node is back. No row is lost.
+// A node that loses its power takes one copy: the budget shuts, a restart that is desired meanwhile waits, and
+// goes on once the node is back. No row is lost.
 func TestAPowerCutShutsTheBudgetAndTheRestartWaitsForTheNode(t *testing.T) {
 	needing(t, machines)
 	v := departRestart(t, "power-cut")

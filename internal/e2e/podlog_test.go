@@ -109,7 +109,7 @@ func (s *situation) noPodRestarted() {
 	s.pods.mu.Lock()
 	assert.Empty(s, s.pods.deleted, "pods that were deleted")
 	for name, uids := range s.pods.uids {
-		assert.Len(s, uids, 1, "pod %s was made again", name)
+		assert.Len(s, uids, 1, "pod %s was recreated", name)
 	}
 	s.pods.mu.Unlock()
 	list, err := bed.Admin.CoreV1().Pods(s.ns).List(s.ctx, metav1.ListOptions{})

@@ -15,8 +15,7 @@ import (
 )
 
 // What is recorded may be lost or damaged at any moment, while the daemon runs
-// and while it does not: it is made again from what is live, and the cluster
-// notices nothing.
+// and while it does not: it is recreated from what is live, and the cluster notices nothing.
 func TestARecordThatIsLostOrDamagedIsRebuilt(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "records")

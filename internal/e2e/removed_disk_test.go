@@ -51,7 +51,7 @@ func (v *restartVoyage) removedDisk(nodes [][]string, claims map[string]corev1.P
 	set := v.set(hotSet)
 	assert.Equal(v, "data0", mountsIn(set.Spec.Template.Spec.Containers))
 	for _, claim := range set.Spec.VolumeClaimTemplates {
-		assert.NotEqual(v, "data1", claim.Name, "the StatefulSet was made again without it")
+		assert.NotEqual(v, "data1", claim.Name, "the StatefulSet was recreated without it")
 	}
 	for i := range 3 {
 		assert.Equal(v, "data0", v.mountsAt(i))

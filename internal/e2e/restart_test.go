@@ -167,7 +167,7 @@ func (v *restartVoyage) arrived() {
 	}
 	v.pods.mu.Unlock()
 	rec := v.record(cutCluster)
-	assert.Nil(v, rec.Hold)
+	assert.Nil(v, rec.Lock)
 	assert.Nil(v, rec.Operation)
 	assert.Equal(v, [][]string{{"all"}}, v.rows(cutCluster, "SELECT settings['cluster']['routing']['allocation']['enable'] FROM sys.cluster"))
 	assert.NotContains(v, v.set("crate-data-hot-orders").Annotations, names.HoldAnnotation)

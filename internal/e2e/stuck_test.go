@@ -234,7 +234,7 @@ func TestALostMachineIsNamedAndNothingIsForced(t *testing.T) {
 
 	back()
 	s.done("orders")
-	s.until("the pod was made again", func() bool {
+	s.until("the pod was recreated", func() bool {
 		again, err := bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, name, metav1.GetOptions{})
 		return err == nil && again.UID != pod.UID
 	})

@@ -55,7 +55,7 @@ func (s *situation) inTheMiddleOfARestart() (at string, goOn func()) {
 	goOn = s.podsAtMost(2)
 	s.write(map[string]string{"orders.yaml": s.short(3, with("metadata.annotations", map[string]any{names.RestartedAtAnnotation: at}))})
 	s.eventually("a node is down, the allocation held and the budget closed", restartPatience, func() bool {
-		return s.record("orders").Hold != nil && len(s.clusterPods("orders")) == 2 && s.maxUnavailable() == 0 &&
+		return s.record("orders").Lock != nil && len(s.clusterPods("orders")) == 2 && s.maxUnavailable() == 0 &&
 			s.held(names.StatefulSet("orders", "hot", false))
 	})
 	s.until("the database says so", func() bool {
@@ -136,7 +136,7 @@ func (s *situation) everything() []metav1.ObjectMeta {
 	return all
 }
 
-// Removed in the middle of a restart: the hold is on and a node is down.
+// Removed in the middle of a restart: the allocation lock is on and a node is down.
 func TestUninstalledInTheMiddleOfARestartNothingOfOursHoldsACluster(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "uninstall-restart")
@@ -227,7 +227,7 @@ func TestUninstalledInTheMiddleOfADrainNothingOfOursHoldsACluster(t *testing.T) 
 	s.run()
 	s.until("it is still released", func() bool {
 		rec := s.record("orders")
-		return rec.LetGo()
+		return rec.ReleaseDone()
 	})
 	s.throughout("hands off", time.Second, func() bool { return s.record("orders").Exclusions == nil })
 	_, stderr, code := s.verb("resume", "-n", s.ns, "orders")

@@ -35,7 +35,7 @@ func TestVolumesGrowAroundRunningPods(t *testing.T) {
 			v.cutOff(c.die, "the volumes have grown", restartPatience, func() bool { return v.grew(nodesAfter[bootstrap]) && v.isSettled(cutCluster) })
 
 			after := v.set(hotSet)
-			assert.NotEqual(t, before.UID, after.UID, "the StatefulSet was made again")
+			assert.NotEqual(t, before.UID, after.UID, "the StatefulSet was recreated")
 			assert.Equal(t, before.Status.UpdateRevision, after.Status.UpdateRevision, "no revision changed")
 			assert.Equal(t, pods, podsOf(v), "no pod was recreated or got another revision")
 			for _, pod := range v.clusterPods(cutCluster) {

@@ -112,7 +112,7 @@ func (k *kubernetes) OrphanSet(_ context.Context, set, _, _ string, _ int, _ []s
 	return k.note("orphan " + set)
 }
 
-func (k *kubernetes) ForgetHold(context.Context, string, string) error { return nil }
+func (k *kubernetes) ForgetOwned(context.Context, string, string) error { return nil }
 func (k *kubernetes) DeletePod(_ context.Context, name, _ string) error {
 	return k.note("delete " + name)
 }

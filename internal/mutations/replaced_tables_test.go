@@ -28,7 +28,7 @@ var replacedTables = []mutation{
 	{"what has the name of a copy is ours", "fetchTables", "case a.New, a.Table != \"\":", "case a.New:", "ops", "TestACopyThatCannotBeFetchedIsDroppedWhereverTheDaemonDies"},
 	{"the name of a copy may be hidden", "asks", "f.Verb != \"\" && !f.Sent && why != \"\"", "false", "ops", "TestNothingIsAskedForWhoseNameMayBeHidden"},
 	{"a claim that waits for its volume shows nothing", "volume.next", "of.done(g) && g.Phase == \"Bound\"", "of.done(g)", "ops", "TestTheFirstClaimGrowsAlone"},
-	{"a database has stood up to the last reading", "Stood", "-v.Elapsed(v.Observed.Database.At)", "", "ops", "TestHowLongTheDatabaseHasStoodIsCountedUpToTheLastReading"},
+	{"a database has stood up to the last reading", "LastedFor", "-v.Elapsed(v.Observed.Database.At)", "", "ops", "TestHowLongTheDatabaseHasStoodIsCountedUpToTheLastReading"},
 	{"what has waited goes first", "goesFirst", "f.Held = late", "return false", "ops", "TestACopyMakesWayForAnOperation"},
 	{"masters have no room", "roomFor", "if view.Master(v, n.Name) {", "if false {", "ops/fetch", "TestOnlyTheDisksOfDataNodesAreRoomForTables"},
 }

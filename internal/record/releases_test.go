@@ -47,7 +47,7 @@ func TestRecordsOfReleasesBeforeGoOnInTheMiddleOfEachOperation(t *testing.T) {
 			require.NotNil(t, decision.Record.Operation, "the operation was dropped: %v", decision.Waits)
 			assert.Equal(t, rec.Operation.Kind, decision.Record.Operation.Kind)
 			assert.Nil(t, decision.Disruptive)
-			assert.Equal(t, rec.Hold, decision.Record.Hold)
+			assert.Equal(t, rec.Lock, decision.Record.Lock)
 			assert.Equal(t, rec.Exclusions, decision.Record.Exclusions)
 			assert.Equal(t, rec.ClusterID, decision.Record.ClusterID)
 		})

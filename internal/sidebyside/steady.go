@@ -25,8 +25,8 @@ import (
 // sync, and woken by pushes.
 type steady struct {
 	cold
-	// founded is from the first node that takes pods until all clusters were as they are
-	// wanted, with the daemon's CPU and most memory meanwhile.
+	// founded is from the first node that takes pods until all clusters were as they are desired, with the daemon's
+	// CPU and most memory meanwhile.
 	founded     time.Duration
 	foundedCPU  time.Duration
 	foundedPeak int64
@@ -39,7 +39,7 @@ type steady struct {
 	// held is the memory in sync, peak the most since the start.
 	held, peak int64
 	pushes     []time.Duration
-	// again is a restart in sync: until all clusters were as they are wanted.
+	// again is a restart in sync: until all clusters were as they are desired.
 	again       time.Duration
 	againWrites int
 	// againLists are its lists, againWatches the watches that stand when all are known,

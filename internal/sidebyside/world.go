@@ -231,7 +231,7 @@ func (t *told) until(ctx context.Context, what string, within time.Duration, sto
 		case <-stopped:
 			return fmt.Errorf("waiting for %s: the daemon has ended", what)
 		case <-ctx.Done():
-			return fmt.Errorf("waiting %s for %s: %d clusters are as they are wanted", within, what, count)
+			return fmt.Errorf("waiting %s for %s: %d clusters are as they are desired", within, what, count)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (t *template) marked(s *set) string {
 
 // adopts: nobody has asked for what restarts the pods of an adopted cluster, and one that is well goes.
 // One that would wait for more nodes than a shrink has left goes as in any cluster, and so do all where the record
-// was lost while their StatefulSet was gone: it is made again as it is desired.
+// was lost while their StatefulSet was gone: it is recreated as it is desired.
 func (j *judge) adopts(w *world, l *slot) {
 	t := &w.templates[l.pod.template]
 	if j.forgetsAdopted(l) {

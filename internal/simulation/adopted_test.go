@@ -37,7 +37,7 @@ func TestWhatTheJudgeSaysOfAnAdoptedTemplate(t *testing.T) {
 		s := Schedule{Seed: adopting, Start: Start{Hot: 3, Adopted: true}}
 		w := newWorld(&s, nil, nil)
 		for !w.stored.record.Bootstrap.Done || w.stored.record.Operation != nil {
-			w.turnOnce()
+			w.passOnce()
 		}
 		w.adopt()
 		if v := broken(func() { do(w) }); v != nil {

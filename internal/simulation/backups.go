@@ -192,14 +192,14 @@ func (w *world) readBackups(db *model.Database, detailed bool, desired *model.De
 		return
 	}
 	now := w.now.time()
-	if listing := backup.ListingWanted(desired, rec, now); detailed || listing {
+	if listing := backup.NeedsListing(desired, rec, now); detailed || listing {
 		db.SnapshotsKnown = false
 		w.readListing(db, listing)
 		if db.SnapshotsKnown && w.snapshotUntil > 0 {
 			db.Snapshots++
 		}
 	}
-	if !backup.TablesWanted(desired, rec) {
+	if !backup.NeedsTables(desired, rec) {
 		return
 	}
 	db.UnreadableKnown = w.reads(db, viewTables)
@@ -216,9 +216,9 @@ func (w *world) readBackups(db *model.Database, detailed bool, desired *model.De
 	}
 }
 
-// asksForBackups: a turn reads the database anew for what a snapshot needs to be known.
+// asksForBackups: a pass reads the database anew for what a snapshot needs to be known.
 func (w *world) asksForBackups(db *model.Database, desired *model.Desired, rec *model.Record) bool {
-	return w.schedule.Start.Backups && (backup.ListingWanted(desired, rec, w.now.time()) || backup.TablesWanted(desired, rec) && !db.UnreadableKnown)
+	return w.schedule.Start.Backups && (backup.NeedsListing(desired, rec, w.now.time()) || backup.NeedsTables(desired, rec) && !db.UnreadableKnown)
 }
 
 // closedToSnapshots is why no snapshot can have a table; "" where one can.
@@ -226,7 +226,7 @@ func (w *world) closedToSnapshots(table int) string {
 	if w.tables[table].closed {
 		return "closed"
 	}
-	if colour, _, _ := w.health(table, w.wantedReplicas(&w.tables[table])); colour == 3 {
+	if colour, _, _ := w.health(table, w.desiredReplicas(&w.tables[table])); colour == 3 {
 		return "red"
 	}
 	return ""

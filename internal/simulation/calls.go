@@ -6,7 +6,7 @@ import ()
 type call uint8
 
 const (
-	callTurn call = iota
+	callPass call = iota
 	callRead
 	callLook // a read of the API server
 	callSQL
@@ -17,7 +17,7 @@ const (
 func (d *daemon) call(c call) callFault {
 	w := d.w
 	switch c {
-	case callTurn:
+	case callPass:
 		w.advance(w.now + w.rnd.span(0, 5))
 	case callRead:
 		w.advance(w.now + w.rnd.span(2, 40))

@@ -64,7 +64,7 @@ func (w *world) newCgroup(template int) cgroup {
 
 // canResize is what a daemon reads of the right to resize pods, where it asks.
 func (w *world) canResize(d *model.Desired, r *model.Record) model.CanResize {
-	if !w.schedule.Start.Compute || !compute.Wanted(d, r) {
+	if !w.schedule.Start.Compute || !compute.NeedsResize(d, r) {
 		return model.CanResize{}
 	}
 	if w.now < w.noResize {

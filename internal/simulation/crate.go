@@ -202,7 +202,7 @@ func (w *world) found(l *slot) {
 			if other.pod.up && other.volume.cluster == 1 {
 				return // it finds that one, and waits for its master
 			}
-			if other.pod.up && other.volume.cluster == 0 && !w.hangs(other) {
+			if other.pod.up && other.volume.cluster == 0 && !w.processHangs(other) {
 				with[n] = other.index
 				n++
 			}
@@ -273,7 +273,7 @@ func (w *world) anyUp() bool {
 func (w *world) upVoters() (up int) {
 	for _, v := range w.voters {
 		for _, i := range w.used {
-			if l := &w.slots[i]; l.pod.up && l.volume.node == v && l.volume.cluster == 1 && !w.hangs(l) {
+			if l := &w.slots[i]; l.pod.up && l.volume.node == v && l.volume.cluster == 1 && !w.processHangs(l) {
 				up++
 			}
 		}
@@ -281,8 +281,8 @@ func (w *world) upVoters() (up int) {
 	return up
 }
 
-// hangs: the process runs and takes no part in the cluster.
-func (w *world) hangs(l *slot) bool { return w.templates[l.pod.template].bad == badHang }
+// processHangs: the process runs and takes no part in the cluster.
+func (w *world) processHangs(l *slot) bool { return w.templates[l.pod.template].bad == badHang }
 
 func (w *world) quorum() bool { return w.upVoters()*2 > len(w.voters) }
 
@@ -296,7 +296,7 @@ func (w *world) elect() {
 	}
 	for _, i := range w.used {
 		l := &w.slots[i]
-		if !l.pod.up || !l.set.eligible || l.volume.cluster != 1 || l.pod.terminating || w.hangs(l) {
+		if !l.pod.up || !l.set.eligible || l.volume.cluster != 1 || l.pod.terminating || w.processHangs(l) {
 			continue
 		}
 		w.master, w.masterUp = i, w.now
@@ -467,7 +467,7 @@ func listed(list, name string) bool {
 // now. One whose node has left, with another away in that moment, votes on, for fewer
 // than three never vote once three have. It has left because Git wants so, after a look
 // at which all were there, and comes back only when Git wants it again: with the volume
-// of another gone too, nothing that is wanted brings a majority.
+// of another gone too, nothing that is desired brings a majority.
 func (w *world) votersGone(without *slot) (gone int) {
 	for _, v := range w.voters {
 		there := false

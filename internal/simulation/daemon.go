@@ -40,8 +40,7 @@ type stored struct {
 	record  model.Record
 }
 
-// entry is what a turn has read of it; nothing that it points to changes meanwhile but
-// by its own writes.
+// entry is what a pass has read of it; nothing that it points to changes meanwhile but by its own writes.
 type entry struct {
 	exists  bool
 	version int64
@@ -60,11 +59,11 @@ type daemon struct {
 	name string
 
 	running bool
-	wake    millis // when it takes its next turn, or starts
+	wake    millis // when it takes its next pass, or starts
 	paused  millis // until when the whole process stands still
 	leading bool
 	leased  millis // when it last renewed, as it knows
-	seen    int64  // the API server's last version at its last turn
+	seen    int64  // the API server's last version at its last pass
 	began   millis // when its turn began
 	pace    pace
 
@@ -85,33 +84,33 @@ type daemon struct {
 	buffers     model.Database // what readings are made in
 	executors   execute.Tools
 	stable      model.Stability
-	want        int            // the commit that this turn is for
-	decision    model.Decision // of this turn; here it is not made on the heap each time
+	want        int            // the commit that this pass is for
+	decision    model.Decision // of this pass; here it is not made on the heap each time
 	changes     []model.Change
-	savedStays  bool // what is saved of the objects is what this turn has read
-	calm        bool // this turn has written nothing and done nothing
+	savedStays  bool // what is saved of the objects is what this pass has read
+	calm        bool // this pass has written nothing and done nothing
 
 	// acting is the action under way, for the judge; checked is when it last
 	// asked the database.
-	acting     model.ActionKind
-	doomed     bool   // it is to end at its next call
-	said       string // the last decision in the story
-	checked    millis
-	claimsAt   millis // when it last asked for claims that are being deleted
-	copied     millis // when it last asked where the copies are
-	acted      millis // when its last action began, with its first look
-	led        string // the master of its last reading, and since when it has been that one
-	ledAt      millis
-	gone       [3]millis // since when it does not make a StatefulSet that is away
-	narrow     [3]millis // since when it leaves a template of a StatefulSet without a disk
-	held       [3]millis // since when a pod of a StatefulSet does not come back
-	deletedSet string    // the UID of a StatefulSet that it has deleted without its pods
-	hidden     millis    // when a transient value hid its last hold
-	silent     millis    // since when it has done nothing and said nothing of it; 0: it has
-	looked     looks     // of that action
+	acting      model.ActionKind
+	doomed      bool   // it is to end at its next call
+	said        string // the last decision in the story
+	checked     millis
+	claimsAt    millis // when it last asked for claims that are being deleted
+	copied      millis // when it last asked where the copies are
+	acted       millis // when its last action began, with its first look
+	hadMaster   string // the master of its last reading, and since when it has been that one
+	hadMasterAt millis
+	gone        [3]millis // since when it does not make a StatefulSet that is away
+	narrow      [3]millis // since when it leaves a template of a StatefulSet without a disk
+	held        [3]millis // since when a pod of a StatefulSet does not come back
+	deletedSet  string    // the UID of a StatefulSet that it has deleted without its pods
+	hidden      millis    // when a transient value hid its last hold
+	silent      millis    // since when it has done nothing and said nothing of it; 0: it has
+	looked      looks     // of that action
 }
 
-// killed ends a process in the middle of a turn.
+// killed ends a process in the middle of a pass.
 type killed struct{}
 
 // forget is a new process.
@@ -128,7 +127,7 @@ func versionText(v int64) string {
 
 var versions = numbered("", 8192)
 
-// take takes a turn, and survives its end.
+// take takes a pass, and survives its end.
 func (d *daemon) take() {
 	w := d.w
 	defer func() {
@@ -154,9 +153,9 @@ func (d *daemon) take() {
 		return
 	}
 	w.steps++
-	w.turns++
+	w.passes++
 	d.seen, d.calm = w.resource, false
-	wait, err := d.turn()
+	wait, err := d.pass()
 	switch {
 	case errors.Is(err, errSuperseded):
 		wait = 20
@@ -165,7 +164,7 @@ func (d *daemon) take() {
 		d.forget()
 		wait = second
 	case err != nil:
-		w.say("daemon %s: the turn failed: %v", d.name, err)
+		w.say("daemon %s: the pass failed: %v", d.name, err)
 		wait = retryMin * 4
 		d.hidden = 0 // that it was may not be recorded
 	}
@@ -213,10 +212,10 @@ func (d *daemon) mayWrite() error {
 	return nil
 }
 
-func (d *daemon) turn() (millis, error) {
+func (d *daemon) pass() (millis, error) {
 	w := d.w
 	d.began = w.now
-	d.call(callTurn)
+	d.call(callPass)
 	d.watch()
 	for k, v := range d.own {
 		if v > d.view.version[k] {
@@ -254,8 +253,8 @@ func (d *daemon) turn() (millis, error) {
 		d.keep(db)
 		d.readSettings(settings)
 		d.stable = d.stable.Next(db)
-		if db.MasterNode != d.led {
-			d.led, d.ledAt = db.MasterNode, w.now
+		if db.MasterNode != d.hadMaster {
+			d.hadMaster, d.hadMasterAt = db.MasterNode, w.now
 		}
 		d.examine(&desired, &rec)
 	}
@@ -334,7 +333,7 @@ func (d *daemon) save(entry *entry, next *model.Record) error {
 		d.doubt()
 		return errConflict
 	}
-	if w.stored.record.Hold == nil && next.Hold != nil {
+	if w.stored.record.Lock == nil && next.Lock != nil {
 		w.holdRecorded(d)
 	}
 	begins := w.stored.record.Operation == nil && next.Operation != nil

@@ -121,14 +121,14 @@ func (w *world) debt(d *daemon, released bool) string {
 	}
 	for i := range w.budgets {
 		b := &w.budgets[i]
-		// A StatefulSet that was made again expects no pod before its controller has seen it.
+		// A StatefulSet that was recreated expects no pod before its controller has seen it.
 		stalls := slices.ContainsFunc(w.sets, func(s set) bool { return s.exists && s.masters == b.masters && s.observedGeneration < s.generation })
 		if b.exists && b.value != 1 && !stalls {
 			return "budget " + b.name + " is closed"
 		}
 	}
 	for i := range w.sets {
-		// Where somebody has set another value over a hold, that is waited for.
+		// Where somebody has set another value over an allocation lock, that is waited for.
 		if s := &w.sets[i]; s.exists && s.hold != "" && !leaving && plain(w.enable.effective("")) == "all" {
 			return s.name + " says that something is held"
 		}

@@ -26,8 +26,8 @@ type delivery struct {
 // mostTaken is how many delivered ids the queue remembers.
 const mostTaken = 64
 
-// enqueue writes a turn's reports to the queue, those that it does not know. They
-// come before the record that marks them.
+// enqueue writes a pass's reports to the queue, those that it does not know. They come before the record that
+// marks them.
 func (d *daemon) enqueue(reports []model.Report) error {
 	if len(reports) == 0 {
 		return nil

@@ -245,10 +245,10 @@ func (w *world) readDrills(db *model.Database, desired *model.Desired, rec *mode
 		return
 	}
 	db.Hidden = fetch.Hidden(rec)
-	if fetch.Wanted(desired, rec) && w.now >= w.unread[viewTables] && w.now >= w.unread[viewShards] {
+	if fetch.NeedsReading(desired, rec) && w.now >= w.unread[viewTables] && w.now >= w.unread[viewShards] {
 		w.readRestore(&db.Restore)
 	}
-	if !backup.FactsWanted(desired, rec) || w.now < w.unread[viewShards] {
+	if !backup.NeedsFacts(desired, rec) || w.now < w.unread[viewShards] {
 		return
 	}
 	db.FactsKnown = true
@@ -307,10 +307,10 @@ func (w *world) readRestore(r *model.RestoreReading) {
 	}
 }
 
-// asksForDrills: a turn reads the database anew for what a restore needs to be known.
+// asksForDrills: a pass reads the database anew for what a restore needs to be known.
 func (w *world) asksForDrills(db *model.Database, desired *model.Desired, rec *model.Record) bool {
 	if !w.schedule.Start.Drills {
 		return false
 	}
-	return fetch.Wanted(desired, rec) && !db.Restore.Known || backup.FactsWanted(desired, rec) && !db.FactsKnown || !slices.Equal(fetch.Hidden(rec), db.Hidden)
+	return fetch.NeedsReading(desired, rec) && !db.Restore.Known || backup.NeedsFacts(desired, rec) && !db.FactsKnown || !slices.Equal(fetch.Hidden(rec), db.Hidden)
 }

@@ -11,7 +11,7 @@ import (
 // materialise does with templates what manifest.Materialise does with objects.
 func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 	w := d.w
-	// Most turns change nothing: a map is made only where one does.
+	// Most passes change nothing: a map is made only where one does.
 	type object struct{ name, key string }
 	all := make([]object, 0, 16)
 	same := true
@@ -48,12 +48,12 @@ func (d *daemon) materialise(saved model.Saved, e model.Effective) model.Saved {
 				keep(name, kept)
 			}
 		}
-		wanted := w.wantedTemplate(d.want, s.Name)
+		wanted := w.desiredTemplate(d.want, s.Name)
 		counts := s.Gateway
 		switch {
 		case s.Template == model.TemplateBefore && remembered:
 			wanted = templateByKey(before)
-		case s.Template != model.TemplateWanted:
+		case s.Template != model.TemplateDesired:
 			wanted = templateByKey(last)
 		case s.KeepGateway && counts == 0:
 			if old := templateByKey(last); old >= 0 {
@@ -140,8 +140,7 @@ func (w *world) current(saved model.Saved, set, live string) (key string, known 
 	return key, known
 }
 
-// changesFrom is what Classify gives for the commit that is wanted; the record gets what it
-// lost of the objects.
+// changesFrom is what Classify gives for the commit that is desired; the record gets what it lost of the objects.
 func (d *daemon) changesFrom(rec *model.Record) []model.Change {
 	rec.Saved = d.completeSaved(rec)
 	if len(rec.Saved) == 0 {
@@ -163,7 +162,7 @@ func (w *world) changesOf(want int, saved func(set string) string, changes []mod
 	desired := &w.commits[want].desired
 	for i := range desired.Sets {
 		name := desired.Sets[i].Name
-		wanted := &w.templates[w.wantedTemplate(want, name)]
+		wanted := &w.templates[w.desiredTemplate(want, name)]
 		last := templateByKey(saved(name))
 		if last < 0 {
 			changes = append(changes, model.Change{Class: model.ChangeNewSet, Set: name})

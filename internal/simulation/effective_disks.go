@@ -20,7 +20,7 @@ func (w *world) without(wanted int, unused diskSet) int {
 // does, and says which mark it has then.
 func (w *world) keepsDisks(t *template, e *model.EffectiveSet, commit int, saved model.Saved) (mark string) {
 	wanted, known := w.desiredOf(commit, e.Name)
-	asWanted := e.Template == model.TemplateWanted && known
+	asWanted := e.Template == model.TemplateDesired && known
 	changed := false
 	if e.Sizes != "" {
 		// What it has in addition goes, with its mounts; what it lacks it gets, without them.
@@ -56,7 +56,7 @@ func (w *world) setsDisks(t *template, e *model.EffectiveSet, wanted *template, 
 			t.mounts &^= 1 << (disk - 1)
 			changed = true
 		case !has && stays:
-			if known && wanted.shape.disks().has(disk) && e.Template != model.TemplateWanted {
+			if known && wanted.shape.disks().has(disk) && e.Template != model.TemplateDesired {
 				t.shape.put(disk, wanted.more[disk-1])
 				continue
 			}

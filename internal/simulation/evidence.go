@@ -74,7 +74,7 @@ func (o objects) superuser(pod, statement string) (said string, asked bool, err 
 		return "", true, err
 	}
 	switch {
-	case !l.pod.up || w.hangs(l):
+	case !l.pod.up || w.processHangs(l):
 		return "", true, execute.ErrCrashFailed
 	case strings.HasPrefix(statement, "SELECT name"):
 		return `[{"name": "crate"}]`, true, nil
@@ -133,7 +133,7 @@ func (o objects) Folders(_ context.Context, pod string) ([]model.ShardFolder, er
 func (d *daemon) examine(desired *model.Desired, rec *model.Record) {
 	db := &d.observed.Database
 	db.Evidence = nil
-	if x := scale.EvidenceWanted(desired, &d.observed, rec); x.Wanted() {
+	if x := scale.NeedsEvidence(desired, &d.observed, rec); x.Wanted() {
 		db.Evidence = execute.Examine(context.Background(), d.tools(), x)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // Schedules with snapshots, by their seeds. Each has ended in a violation before the decision, the judge or
 // the model was corrected.
-func TestWhatWasFoundOfSnapshotsStaysMended(t *testing.T) {
+func TestWhatWasFoundOfSnapshotsStaysCorrected(t *testing.T) {
 	for seed, name := range map[uint64]string{
 		// What was decided wrongly.
 		2400000803: "a snapshot begins in a restart while a pod is away that another restart took down",

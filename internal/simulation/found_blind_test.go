@@ -8,7 +8,7 @@ import (
 
 // Found with the tables that `system` may not see, with include lists and with views that
 // are not read. Each failed before the decision was corrected.
-func TestWhatWasFoundBlindStaysMended(t *testing.T) {
+func TestWhatWasFoundBlindStaysCorrected(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		s    Schedule

@@ -8,7 +8,7 @@ import (
 
 // Schedules in which disks come and go, by their seeds. Each has ended in a violation before the
 // decision, the judge or the model was corrected.
-func TestWhatWasFoundOfDisksThatComeAndGoStaysMended(t *testing.T) {
+func TestWhatWasFoundOfDisksThatComeAndGoStaysCorrected(t *testing.T) {
 	for seed, name := range map[uint64]string{
 		// What was decided wrongly.
 		2300003956: "somebody raises a StatefulSet that is recreated for a pod that is held back",

@@ -8,7 +8,7 @@ import (
 
 // Schedules with restores into a cluster that runs, by their seeds. Each has ended in a violation before the decision,
 // the judge or the model was corrected.
-func TestWhatWasFoundOfDrillsStaysMended(t *testing.T) {
+func TestWhatWasFoundOfDrillsStaysCorrected(t *testing.T) {
 	for seed, name := range map[uint64]string{
 		// What was decided wrongly.
 		2500000106: "a table of a person cannot be fetched, and a restart waits for it for ever",

@@ -8,13 +8,13 @@ import (
 
 // Schedules that a round before had left open, by their seeds. Each has ended in a violation before the decision
 // or the judge was corrected.
-func TestWhatWasLeftOpenStaysMended(t *testing.T) {
+func TestWhatWasLeftOpenStaysCorrected(t *testing.T) {
 	for seed, name := range map[uint64]string{
 		// What was decided wrongly.
 		2600006082: "claims are deleted for other volumes, their watch brings nothing, and other volumes are desired no more",
 		2200094941: "a claim is deleted whose first pod went before it said whose it is, and its next pod is stuck",
 		2800006168: "the same, while the cluster is made and its pod is to be replaced by a command",
-		2400031343: "a release meets a StatefulSet whose only pod is lost right after it was made again",
+		2400031343: "a release meets a StatefulSet whose only pod is lost right after it was recreated",
 		2400038793: "the same, and its daemons were killed in between",
 		2300035519: "the record is lost while somebody's StatefulSet stands in the place of one whose group has left",
 		2400013730: "a pod is held back for its disk, and a restart of another group waits for a pod that cannot start",
@@ -31,7 +31,7 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2700029828: "each snapshot is dropped by hand, the record of the repository is lost, and the next one waits for a list",
 		2700016502: "a table that cannot be fetched waits for a node whose pod is never ready",
 		2500027093: "the record is lost while a snapshot is taken, and nobody says that it is waited for",
-		2600015794: "a group left the definition before anything of it was made, and a StatefulSet is made again for larger claims",
+		2600015794: "a group left the definition before anything of it was made, and a StatefulSet is recreated for larger claims",
 		2400000689: "a grow is reverted before its node has started, and comes again",
 		2800028422: "a group leaves the definition whose pods lack a disk, and a restart begins again and again",
 		2800028108: "the record of a drill is lost, and the first reading shows only those of its tables that are red",
@@ -41,9 +41,9 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2200118796: "the answer to a write of a template is lost, and a pod goes for the template before in the same pass",
 		2800032491: "a cluster is paused whose pods lack a disk, and fewer disks are pushed",
 		2800043066: "an exclusion that nothing explains is released while the nodes cannot be read, and others exclude by name",
-		2500000365: "an upgrade to more disks is aborted, and its StatefulSet is made again for larger claims",
+		2500000365: "an upgrade to more disks is aborted, and its StatefulSet is recreated for larger claims",
 		2500003694: "a StatefulSet has a disk back that a pod uses, and the restart goes on only when somebody answers",
-		2400004120: "the template has returned while a pod has a further disk, and its StatefulSet is made again for another class",
+		2400004120: "the template has returned while a pod has a further disk, and its StatefulSet is recreated for another class",
 		2400028392: "the same, and another version is desired",
 		2400032322: "the same, and the cluster is released",
 		2300026152: "somebody raises a StatefulSet whose pods lack a disk, and the restart that goes on waits for the contact",
@@ -67,7 +67,7 @@ func TestWhatWasLeftOpenStaysMended(t *testing.T) {
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
 		// Where the judge, the model or its people were wrong.
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",
-		2400015467: "somebody makes a StatefulSet in the place of one that is made again with fewer disks",
+		2400015467: "somebody makes a StatefulSet in the place of one that is recreated with fewer disks",
 		2400031989: "the same, with other volumes",
 		2800012519: "two tables stay of a restore whose answer was lost, and CrateDB names the first only",
 		2500003091: "each of nine nodes waits for a snapshot of its own",

@@ -8,7 +8,7 @@ import (
 
 // Schedules in which volumes are replaced, by their seeds. Each has ended in a violation before the
 // decision, the judge or the model was corrected.
-func TestWhatWasFoundOfReplacedVolumesStaysMended(t *testing.T) {
+func TestWhatWasFoundOfReplacedVolumesStaysCorrected(t *testing.T) {
 	for seed, name := range map[uint64]string{
 		// What was decided wrongly.
 		1600000027: "a table has a copy on each node, and the restart of the drained one waits for all of them",
@@ -33,7 +33,7 @@ func TestWhatWasFoundOfReplacedVolumesStaysMended(t *testing.T) {
 		1700092131: "a group is written back while an upgrade waits for a person",
 		// Where the judge or the model was wrong.
 		1600026538: "a node on a new volume votes at once",
-		1600204081: "a release and a pause in one turn",
+		1600204081: "a release and a pause in one pass",
 		1600033837: "a group whose StatefulSet is going when the record is lost is written back",
 		1700157187: "a pod that came by hand has never joined",
 		1700077962: "a table that has our filter is hidden, and people change the filter",

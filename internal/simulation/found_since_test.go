@@ -38,7 +38,7 @@ var foundSince = []struct {
 		Seed: 1500083493, Start: Start{Hot: 10, Warm: 1, Tables: []string{"0-1"}, Shards: 1, Second: true, Zones: true, Driver: quickDriver}, Steps: 116,
 		Items: []Item{{What: pushRelease, At: 1921, A: 2, B: 7}, {What: pushShrink, At: 10398, A: 5, B: 3}, {What: pushRestart, At: 30910, A: 4, B: 3}, {What: cutDatabase, At: 123809, A: 25, B: 5}, {What: pushVolumes, At: 18891, A: 48, B: 54}, {What: pushOffline, At: 27194, A: 20, B: 14}, {What: fillDisks, At: 69272, A: 2, B: 37}},
 	}},
-	{"a StatefulSet is made again, without a pod, in a write whose answer is lost", Schedule{
+	{"a StatefulSet is recreated, without a pod, in a write whose answer is lost", Schedule{
 		Seed: 1500001387, Start: Start{Hot: 1, Warm: 1, Tables: []string{"1", "1-all", "0-1"}, Shards: 2, Extend: true, Leave: true, Driver: offlineDriver, Offline: true}, Steps: 136,
 		Items: []Item{{What: pushShrink, At: 533, A: 4, B: 7}, {What: timeoutAfter, Call: 6, A: 21, B: 49}, {What: stickTerminating, At: 10199, A: 27, B: 17}, {What: pushVolumes, At: 1691, B: 42}, {What: timeoutAfter, Recreating: 11, A: 49, B: 11}, {What: deletePodByHand, Recreating: 8, A: 49, B: 14}},
 	}},

@@ -37,7 +37,7 @@ var stoodStill = []struct {
 		Seed: 367224, Start: Start{Hot: 1, Tables: []string{"0-1", "0"}, Shards: 3, Extend: true, Leave: true}, Steps: 90,
 		Items: []Item{{What: pushUpgrade, At: 651, A: 5}, {What: pushBadTemplate, At: 31079, A: 7, B: 3}, {What: pushSuspend, At: 39039, A: 4, B: 1}, {What: releaseCommand, Call: 1, A: 4, B: 32}},
 	}},
-	{"the only master dies when data nodes have left, and a group more is wanted by then", Schedule{
+	{"the only master dies when data nodes have left, and a group more is desired by then", Schedule{
 		Seed: 9419, Start: Start{Masters: 1, Hot: 2, Tables: []string{"0-all"}, Shards: 1, Leave: true, Zones: true}, Steps: 85,
 		Items: []Item{{What: pushShrink, At: 2197, A: 4, B: 7}, {What: pushAddGroup, At: 17932, A: 3, B: 7}, {What: crashProcess, Call: 33, A: 54, B: 45}},
 	}},
@@ -45,23 +45,23 @@ var stoodStill = []struct {
 		Seed: 397731, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1"}, Shards: 1, Leave: true, Zones: true}, Steps: 664,
 		Items: []Item{{What: pushShrink, At: 2595, A: 2}, {What: pushSuspend, At: 14286, A: 2, B: 7}, {What: killAfter, Call: 25, A: 56, B: 28}},
 	}},
-	{"a node hangs while the cluster is being made, and the correction is of another version", Schedule{
+	{"a node is stuck while the cluster is being made, and the correction is of another version", Schedule{
 		Seed: 576051, Start: Start{Hot: 3, Shards: 1, Extend: true, Early: true}, Steps: 86,
 		Items: []Item{{What: pushBadTemplate, At: 284, B: 6}, {What: pushUpgrade, At: 64288, B: 3}},
 	}},
-	{"a cluster hangs while it is being made, and a group goes out of its definition", Schedule{
+	{"a cluster is stuck while it is being made, and a group goes out of its definition", Schedule{
 		Seed: 826916, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 63,
 		Items: []Item{{What: pushBadTemplate, At: 1400, A: 3, B: 4}, {What: pushRemoveGroup, At: 43230, A: 3, B: 4}, {What: forbid, Call: 16, A: 35, B: 19}},
 	}},
-	{"the only voter hangs while the cluster is being made, and a group goes out of its definition", Schedule{
+	{"the only voter is stuck while the cluster is being made, and a group goes out of its definition", Schedule{
 		Seed: 844260, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 79,
 		Items: []Item{{What: pushBadTemplate, At: 423, A: 6, B: 2}, {What: pushRemoveGroup, At: 20437, A: 2, B: 7}},
 	}},
-	{"one of three voters hangs while the cluster is being made, and the correction is of another version", Schedule{
+	{"one of three voters is stuck while the cluster is being made, and the correction is of another version", Schedule{
 		Seed: 1198686, Start: Start{Hot: 3, Warm: 1, Shards: 1, Leave: true, Zones: true, Early: true}, Steps: 71,
 		Items: []Item{{What: pushBadTemplate, At: 2316, B: 3}, {What: pushUpgrade, At: 9649, A: 5, B: 5}, {What: killAfter, Call: 34, A: 17, B: 16}},
 	}},
-	{"voters hang while the cluster is being made, beside a group that is gone from the definition", Schedule{
+	{"voters are stuck while the cluster is being made, beside a group that is gone from the definition", Schedule{
 		Seed: 3002115, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 86,
 		Items: []Item{{What: pushBadTemplate, At: 559}, {What: pushRemoveGroup, At: 27226, A: 4, B: 1}},
 	}},
@@ -69,19 +69,19 @@ var stoodStill = []struct {
 		Seed: 740993, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-1"}, Shards: 1, Leave: true}, Steps: 90,
 		Items: []Item{{What: loseRecord, Call: 31, A: 18, B: 19}, {What: stallWatch, Call: 11, A: 5, B: 43}, {What: cutDatabase, Call: 21, A: 41, B: 21}},
 	}},
-	{"a node dies during a grow and hangs on the next template, and the correction is of another version", Schedule{
+	{"a node dies during a grow and is stuck on the next template, and the correction is of another version", Schedule{
 		Seed: 96804, Start: Start{Hot: 2, Tables: []string{"0"}, Shards: 1, Leave: true}, Steps: 85,
 		Items: []Item{{What: pushGrow, At: 3849, A: 5, B: 2}, {What: pushBadTemplate, At: 40924, A: 3, B: 2}, {What: pushUpgrade, At: 55279, B: 4}, {What: killNode, Call: 14, A: 16, B: 9}},
 	}},
-	{"a new group hangs, the record is lost, and the only voter waits for data nodes that hang", Schedule{
+	{"a new group is stuck, the record is lost, and the only voter waits for data nodes that are stuck", Schedule{
 		Seed: 2037752, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-all"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 62,
 		Items: []Item{{What: pushBadTemplate, At: 2117, A: 7, B: 5}, {What: pushAddGroup, At: 48996, A: 6, B: 5}, {What: loseRecord, Call: 27, A: 40, B: 2}, {What: crashProcess, Call: 25, A: 24, B: 52}},
 	}},
-	{"the quorum is lost while a new group hangs, and the masters come back on what they had", Schedule{
+	{"the quorum is lost while a new group is stuck, and the masters come back on what they had", Schedule{
 		Seed: 3109457, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "0-all"}, Shards: 1, Extend: true, Leave: true}, Steps: 57,
 		Items: []Item{{What: pushBadTemplate, At: 59, A: 7, B: 7}, {What: pushAddGroup, At: 5591, A: 3, B: 2}, {What: drainNode, Call: 17, A: 7, B: 13}, {What: releaseCommand, Call: 25, A: 30, B: 33}, {What: loseVolume, Call: 28, A: 17, B: 43}},
 	}},
-	{"an upgrade stops, the record is lost with what it holds, and without the node that hangs there is no master", Schedule{
+	{"an upgrade stops, the record is lost with what it holds, and without the node that is stuck there is no master", Schedule{
 		Seed: 2078352, Start: Start{Hot: 2, Tables: []string{"0-all", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 83,
 		Items: []Item{{What: pushUpgrade, At: 2047, A: 7, B: 5}, {What: pushBadTemplate, At: 40004, A: 5, B: 4}, {What: loseRecord, Call: 68, A: 53, B: 36}},
 	}},
@@ -89,15 +89,15 @@ var stoodStill = []struct {
 		Seed: 2213790, Start: Start{Masters: 5, Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 66,
 		Items: []Item{{What: pushPause, At: 2557, A: 6, B: 4}, {What: pushGrow, At: 38421, A: 4, B: 1}, {What: pushShrink, At: 70800, A: 3, B: 5}, {What: createTable, At: 89141, A: 6, B: 25}},
 	}},
-	{"the record is lost while a new group hangs, and the group is taken back", Schedule{
+	{"the record is lost while a new group is stuck, and the group is taken back", Schedule{
 		Seed: 2168744, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 88,
 		Items: []Item{{What: pushBadTemplate, At: 182, A: 7, B: 2}, {What: pushAddGroup, At: 20578, A: 4, B: 4}, {What: pushRemoveGroup, At: 53409, A: 4}, {What: loseRecord, Call: 11, A: 54, B: 30}},
 	}},
-	{"a voter's volume is lost in the moment in which another is let go", Schedule{
+	{"a voter's volume is lost in the moment in which another is removed", Schedule{
 		Seed: 2082802, Start: Start{Hot: 4, Tables: []string{"2"}, Shards: 1, Leave: true, Zones: true}, Steps: 84,
 		Items: []Item{{What: pushShrink, At: 2603, A: 6, B: 6}, {What: loseVolume, Call: 25, A: 56, B: 4}},
 	}},
-	{"a group goes out of the definition while its first pod hangs on the template whose turn it is", Schedule{
+	{"a group goes out of the definition while its first pod is stuck on the template whose turn it is", Schedule{
 		Seed: 2035678, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-all", "1"}, Shards: 1, Extend: true, Leave: true}, Steps: 78,
 		Items: []Item{{What: pushBadTemplate, At: 4080, A: 7, B: 7}, {What: pushRemoveGroup, At: 8302, A: 5}, {What: crashProcess, Call: 1, A: 23, B: 7}},
 	}},
@@ -109,19 +109,19 @@ var stoodStill = []struct {
 		Seed: 2415353, Start: Start{Hot: 12, Warm: 1, Shards: 1, Leave: true}, Steps: 69,
 		Items: []Item{{What: pushBadTemplate, At: 843, A: 3, B: 7}, {What: pushShrink, At: 32617, A: 4, B: 5}, {What: pushRemoveGroup, At: 84732, A: 7}, {What: crashProcess, Call: 16, A: 25, B: 51}},
 	}},
-	{"a node comes back on a template that cannot run, beside a new group that hangs on it and is taken back", Schedule{
+	{"a node comes back on a template that cannot run, beside a new group that is stuck on it and is taken back", Schedule{
 		Seed: 3587107, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true}, Steps: 77,
 		Items: []Item{{What: pushBadTemplate, At: 1666, A: 1, B: 3}, {What: pushAddGroup, At: 49301, A: 3, B: 5}, {What: pushRemoveGroup, At: 102298, A: 7, B: 3}, {What: releaseCommand, Call: 5, A: 31, B: 27}, {What: loseVolume, At: 78093, A: 56, B: 32}},
 	}},
-	{"a master hangs when the cluster is resumed, and the correction is of another version", Schedule{
+	{"a master is stuck when the cluster is resumed, and the correction is of another version", Schedule{
 		Seed: 3632790, Start: Start{Masters: 3, Hot: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 72,
 		Items: []Item{{What: pushBadTemplate, At: 952, A: 6}, {What: pushUpgrade, At: 54330, A: 2, B: 5}, {What: pushSuspend, At: 75269, B: 6}, {What: killNode, Call: 3, A: 29, B: 52}, {What: loseRecord, At: 107448, A: 48, B: 28}},
 	}},
-	{"a setting that needs a master comes with the correction of the node that hangs", Schedule{
+	{"a setting that needs a master comes with the correction of the node that is stuck", Schedule{
 		Seed: 2784281, Start: Start{Hot: 2, Tables: []string{"1-all", "0"}, Shards: 1}, Steps: 664,
 		Items: []Item{{What: pushUpgrade, At: 1036, A: 3, B: 3}, {What: pushBadTemplate, At: 40536, A: 1, B: 1}, {What: pushSetting, At: 91685, A: 4, B: 7}},
 	}},
-	{"the record is lost twice, and the template of one set is on none of its pods while another hangs on the one before", Schedule{
+	{"the record is lost twice, and the template of one set is on none of its pods while another is stuck on the one before", Schedule{
 		Seed: 3800357, Start: Start{Hot: 3, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 74,
 		Items: []Item{{What: pushSetting, At: 2355, A: 1, B: 7}, {What: pushAddGroup, At: 16767, A: 6, B: 5}, {What: pushBadTemplate, At: 57083, A: 5, B: 7}, {What: loseRecord, Call: 29, A: 13, B: 21}, {What: snapshot, At: 1913, A: 60, B: 11}, {What: loseRecord, Call: 30, A: 40, B: 54}},
 	}},
@@ -133,11 +133,11 @@ var stoodStill = []struct {
 		Seed: 8528314, Start: Start{Hot: 3, Tables: []string{"1", "1", "0-1", "1"}, Shards: 1, Leave: true}, Steps: 51,
 		Items: []Item{{What: pushBadTemplate, At: 3287, B: 1}, {What: pushAddGroup, At: 5351, B: 3}, {What: loseRecord, Call: 20, A: 26, B: 62}},
 	}},
-	{"a template is on no pod yet, a group is to go, and one of two nodes hangs on the one before", Schedule{
+	{"a template is on no pod yet, a group is to go, and one of two nodes is stuck on the one before", Schedule{
 		Seed: 8617828, Start: Start{Hot: 2, Warm: 1, Shards: 1, Leave: true}, Steps: 54,
 		Items: []Item{{What: pushBadTemplate, At: 194, A: 3, B: 3}, {What: pushShrink, At: 21181, A: 4, B: 7}, {What: pushRemoveGroup, At: 54992, A: 4, B: 2}, {What: drainNode, Call: 5, A: 9, B: 7}},
 	}},
-	{"the record is lost while a new group hangs, and the group goes out of the definition", Schedule{
+	{"the record is lost while a new group is stuck, and the group goes out of the definition", Schedule{
 		Seed: 8693024, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-1", "0-1", "0-1"}, Shards: 2, Leave: true}, Steps: 89,
 		Items: []Item{{What: pushAddGroup, At: 869, A: 5, B: 2}, {What: pushBadTemplate, At: 9283, A: 2, B: 4}, {What: pushRemoveGroup, At: 14696, A: 7, B: 1}, {What: standStill, Call: 17, A: 19, B: 58}, {What: loseRecord, Call: 6, A: 62, B: 55}},
 	}},
@@ -173,7 +173,7 @@ var stoodStill = []struct {
 		Seed: 8541304, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 88,
 		Items: []Item{{What: pushRemoveGroup, At: 55941, A: 4, B: 2}, {What: crashProcess, Call: 38, A: 26, B: 35}, {What: loseRecord, At: 115769, A: 53, B: 57}},
 	}},
-	{"the restart's pod hangs, one that was well waits for the quorum, and what was before is not remembered", Schedule{
+	{"the restart's pod is stuck, one that was well waits for the quorum, and what was before is not remembered", Schedule{
 		Seed: 8478786, Start: Start{Hot: 2, Shards: 1, Extend: true, Zones: true, Early: true}, Steps: 79,
 		Items: []Item{{What: pushBadTemplate, At: 576, A: 5, B: 4}, {What: pushUpgrade, At: 58143, A: 3, B: 6}, {What: pushPause, At: 108602, A: 2}, {What: crashProcess, At: 78657, A: 43, B: 51}},
 	}},
@@ -193,11 +193,11 @@ var stoodStill = []struct {
 		Seed: 9244522, Start: Start{Masters: 3, Hot: 2, Warm: 1, Tables: []string{"1", "1-all", "0-1", "2"}, Shards: 1, Second: true, Early: true}, Steps: 76,
 		Items: []Item{{What: pushRelease, At: 2311, A: 7, B: 2}, {What: pushRemoveGroup, At: 23226}, {What: pushBadTemplate, At: 62897, A: 4, B: 6}, {What: killAfter, Call: 29, B: 3}, {What: stallController, Call: 60, A: 45, B: 32}, {What: deafReceiver, Call: 53, A: 57, B: 46}, {What: createTable, At: 49503, A: 48, B: 13}, {What: killAfter, Call: 18, B: 38}, {What: alterReplicas, At: 178917, A: 7, B: 14}},
 	}},
-	{"a group more hangs at its first pod, and goes out of the definition while another of it has joined", Schedule{
+	{"a group more is stuck at its first pod, and goes out of the definition while another of it has joined", Schedule{
 		Seed: 9283119, Start: Start{Hot: 3, Tables: []string{"1", "0-all", "2"}, Shards: 3, Second: true, Leave: true}, Steps: 66,
 		Items: []Item{{What: pushAddGroup, At: 1033, A: 6, B: 4}, {What: pushBadTemplate, At: 11291, A: 2, B: 2}, {What: pushRemoveGroup, At: 23684, A: 5, B: 2}, {What: killNode, Call: 3, A: 1, B: 62}, {What: alterReplicas, At: 150208, A: 28, B: 16}, {What: stickTerminating, At: 31409, A: 41, B: 46}, {What: excludeByName, Call: 90, A: 24, B: 10}, {What: excludeByID, Call: 22, A: 11, B: 27}, {What: forbid, Call: 83, A: 52, B: 12}},
 	}},
-	{"the record is lost while a new cluster is paused, and a group more and more nodes are wanted afterwards", Schedule{
+	{"the record is lost while a new cluster is paused, and a group more and more nodes are desired afterwards", Schedule{
 		Seed: 9476714, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 72,
 		Items: []Item{{What: pushPause, At: 4574, B: 7}, {What: pushAddGroup, At: 29919, A: 7, B: 2}, {What: pushGrow, At: 31583, A: 4, B: 2}, {What: loseRecord, At: 78549, A: 40, B: 48}},
 	}},
@@ -205,7 +205,7 @@ var stoodStill = []struct {
 		Seed: 10008387, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 648,
 		Items: []Item{{What: pushBadTemplate, At: 47082, A: 1, B: 1}, {What: pushRelease, At: 62108, A: 7, B: 3}, {What: stickTerminating, Call: 5, A: 53, B: 13}, {What: abortCommand, Call: 32, A: 23, B: 37}},
 	}},
-	{"a set got another template while nobody answered, came up without it, and another set hangs in the resume", Schedule{
+	{"a set got another template while nobody answered, came up without it, and another set is stuck in the resume", Schedule{
 		Seed: 11029707, Start: Start{Hot: 3, Warm: 1, Tables: []string{"0-all", "1", "0", "1"}, Shards: 1, Leave: true, Early: true}, Steps: 76,
 		Items: []Item{{What: pushSuspend, At: 3581, A: 7}, {What: conflict, Call: 16, A: 60, B: 42}, {What: killNode, At: 122579, A: 26, B: 9}},
 	}},
@@ -217,11 +217,11 @@ var stoodStill = []struct {
 		Seed: 11416717, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 67,
 		Items: []Item{{What: pushRemoveGroup, At: 3544, A: 1, B: 3}, {What: timeoutAfter, Call: 12, A: 12, B: 17}, {What: killAfter, Call: 17, A: 21, B: 6}},
 	}},
-	{"the record is lost before the only node goes down and hangs, what is held waits for it, and another version comes", Schedule{
+	{"the record is lost before the only node goes down and is stuck, what is held waits for it, and another version comes", Schedule{
 		Seed: 11206305, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 57,
 		Items: []Item{{What: pushBadTemplate, At: 2886, A: 3, B: 1}, {What: pushUpgrade, At: 71078, A: 7, B: 5}, {What: loseRecord, Call: 5, A: 22, B: 62}, {What: killNode, Call: 23, A: 32}},
 	}},
-	{"the first node of an upgrade hangs, and the other waits for it after a full outage", Schedule{
+	{"the first node of an upgrade is stuck, and the other waits for it after a full outage", Schedule{
 		Seed: 11281661, Start: Start{Hot: 2, Shards: 1, Leave: true, Zones: true}, Steps: 89,
 		Items: []Item{{What: pushUpgrade, At: 3541, A: 3, B: 6}, {What: pushBadTemplate, At: 28589, A: 5, B: 6}, {What: killNode, Call: 37, A: 18, B: 20}, {What: loseVolume, Call: 3, A: 7, B: 41}},
 	}},
@@ -233,7 +233,7 @@ var stoodStill = []struct {
 		Seed: 11334702, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-all"}, Shards: 2, Second: true, Leave: true}, Steps: 80,
 		Items: []Item{{What: pushBadTemplate, At: 43532, A: 6, B: 5}, {What: crashProcess, Call: 37, A: 34, B: 58}, {What: crashProcess, At: 47560, A: 30, B: 43}, {What: abortCommand, Call: 9, A: 30, B: 53}},
 	}},
-	{"a group that is to go hangs on what nobody corrects any more, and more nodes are wanted", Schedule{
+	{"a group that is to go is stuck on what nobody corrects any more, and more nodes are desired", Schedule{
 		Seed: 20146919, Start: Start{Hot: 3, Warm: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 67,
 		Items: []Item{{What: pushBadTemplate, At: 1881, A: 3, B: 2}, {What: pushRemoveGroup, At: 59631, A: 3, B: 3}, {What: pushGrow, At: 78771, A: 3, B: 3}, {What: killNode, At: 156287, A: 17, B: 32}, {What: timeoutAfter, Call: 82, A: 10, B: 11}},
 	}},
@@ -241,19 +241,19 @@ var stoodStill = []struct {
 		Seed: 21005604, Start: Start{Hot: 2, Warm: 1, Tables: []string{"1-all"}, Shards: 1, Leave: true}, Steps: 79,
 		Items: []Item{{What: pushRestart, At: 4627, A: 7, B: 2}, {What: pushBadTemplate, At: 30338, A: 1, B: 3}, {What: pushRemoveGroup, At: 46262, A: 3, B: 2}, {What: loseVolume, At: 11232, A: 25, B: 63}},
 	}},
-	{"the only master waits for the data node that hangs, and is itself ready", Schedule{
+	{"the only master waits for the data node that is stuck, and is itself ready", Schedule{
 		Seed: 31133975, Start: Start{Masters: 1, Hot: 1, Shards: 1, Leave: true}, Steps: 83,
 		Items: []Item{{What: pushBadTemplate, At: 43568, A: 2, B: 2}, {What: crashProcess, Call: 4, A: 51, B: 59}, {What: crashProcess, Call: 15, A: 4, B: 63}},
 	}},
-	{"a copy waits for the room of another, which is wanted no more while it is made", Schedule{
+	{"a copy waits for the room of another, which is no longer desired while it is made", Schedule{
 		Seed: 31293731, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "0-all", "1-all", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 50,
 		Items: []Item{{What: pushAddGroup, At: 3058, A: 7}, {What: alterReplicas, Call: 19, A: 17, B: 23}},
 	}},
-	{"a group that is to go hangs on a template that came out of its turn, and the record is lost", Schedule{
+	{"a group that is to go is stuck on a template that came out of order, and the record is lost", Schedule{
 		Seed: 15340502, Start: Start{Hot: 1, Warm: 1, Shards: 1, Leave: true}, Steps: 87,
 		Items: []Item{{What: pushBadTemplate, At: 2514, A: 2}, {What: pushRemoveGroup, At: 41973, A: 2, B: 4}, {What: crashProcess, Call: 15, A: 34, B: 22}, {What: loseRecord, Call: 20, A: 5, B: 25}, {What: cutDatabase, Call: 42, A: 19, B: 38}},
 	}},
-	{"the record of a new cluster is lost while it is wanted at rest, before one of its sets was made", Schedule{
+	{"the record of a new cluster is lost while it is desired at rest, before one of its sets was made", Schedule{
 		Seed: 53273538, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 68,
 		Items: []Item{{What: pushPause, At: 2818, A: 5, B: 2}, {What: pushSuspend, At: 61187, A: 7, B: 2}, {What: timeoutAfter, Call: 32, A: 3, B: 43}, {What: loseRecord, At: 165633, A: 16}, {What: conflict, Call: 83, A: 50, B: 47}},
 	}},
@@ -261,7 +261,7 @@ var stoodStill = []struct {
 		Seed: 73118182, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1"}, Shards: 1}, Steps: 432,
 		Items: []Item{{What: pushGrow, At: 427, A: 6, B: 1}, {What: pushShrink, At: 28904, A: 5, B: 1}, {What: evict, At: 42499, A: 39, B: 54}, {What: filterTable, At: 14007, A: 46, B: 14}},
 	}},
-	{"a pod of a cluster that is being made hangs, its gateway waits for it, and the correction is of another version", Schedule{
+	{"a pod of a cluster that is being made is stuck, its gateway waits for it, and the correction is of another version", Schedule{
 		Seed: 101265432, Start: Start{Masters: 3, Hot: 2, Shards: 1, Leave: true, Early: true}, Steps: 83,
 		Items: []Item{{What: pushBadTemplate, At: 1742, A: 4, B: 3}, {What: pushUpgrade, At: 29728, A: 2, B: 2}, {What: unavailable, Call: 23, A: 28, B: 8}},
 	}},
@@ -269,11 +269,11 @@ var stoodStill = []struct {
 		Seed: 12033404, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "0-1", "1"}, Shards: 1, Second: true, Extend: true, Leave: true, Early: true}, Steps: 90,
 		Items: []Item{{What: killAfter, Call: 22, A: 21, B: 48}, {What: restartDaemon, At: 42044, A: 1, B: 40}, {What: unavailable, Call: 6, A: 43, B: 33}, {What: pushNeverReady, At: 37501, A: 50, B: 15}},
 	}},
-	{"another version came before the cluster was founded, and a group that hangs goes out of the definition", Schedule{
+	{"another version came before the cluster was founded, and a group that is stuck goes out of the definition", Schedule{
 		Seed: 105770387, Start: Start{Hot: 2, Warm: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 72,
 		Items: []Item{{What: pushBadTemplate, At: 694, A: 6}, {What: pushUpgrade, At: 5623, A: 6, B: 5}, {What: pushRemoveGroup, At: 29934, A: 1, B: 2}},
 	}},
-	{"the nodes of a grow hang, the cure is of another version, and somebody has added a master by hand", Schedule{
+	{"the nodes of a grow are stuck, the correction is of another version, and somebody has added a master by hand", Schedule{
 		Seed: 106006557, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-all", "0-1"}, Shards: 1, Extend: true, Zones: true}, Steps: 90,
 		Items: []Item{{What: pushBadTemplate, At: 4569, B: 6}, {What: pushAddGroup, At: 53003, B: 5}, {What: pushUpgrade, At: 81171, A: 2, B: 7}, {What: standStill, Call: 10, A: 2, B: 17}, {What: loseVolume, At: 108326, A: 62, B: 34}, {What: loseVolume, Call: 38, A: 58, B: 41}, {What: scaleUpByHand, At: 139763, A: 51, B: 19}},
 	}},

@@ -18,15 +18,15 @@ var found = []struct {
 		Seed: 21633, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 1, Leave: true}, Steps: 63,
 		Items: []Item{{What: pushBadTemplate, At: 2559, A: 5, B: 5}, {What: pushAddGroup, At: 6833, A: 3, B: 4}, {What: pushUpgrade, At: 40766, A: 6, B: 4}},
 	}},
-	{"both nodes hang while a group is being made", Schedule{
+	{"both nodes are stuck while a group is being made", Schedule{
 		Seed: 27812, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1"}, Shards: 3, Extend: true, Leave: true}, Steps: 78,
 		Items: []Item{{What: pushAddGroup, At: 3589, A: 1}, {What: pushBadTemplate, At: 25385, A: 2}, {What: crashProcess, Call: 14, A: 57, B: 61}, {What: cutDatabase, Call: 34, A: 25, B: 12}},
 	}},
-	{"a process dies while a pod that was evicted hangs on the next template", Schedule{
+	{"a process dies while a pod that was evicted is stuck on the next template", Schedule{
 		Seed: 34185, Start: Start{Hot: 2, Shards: 1, Extend: true}, Steps: 672,
 		Items: []Item{{What: pushTemplate, At: 4450, A: 3, B: 2}, {What: pushBadTemplate, At: 63457, A: 2, B: 3}, {What: evict, Call: 38, A: 50, B: 32}, {What: crashProcess, At: 143568, A: 43, B: 27}, {What: cutDatabase, Call: 31, A: 56, B: 53}},
 	}},
-	{"one of two nodes hangs, and the other comes back beside it on an empty volume", Schedule{
+	{"one of two nodes is stuck, and the other comes back beside it on an empty volume", Schedule{
 		Seed: 24800, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 90,
 		Items: []Item{{What: pushBadTemplate, At: 3549, A: 5, B: 1}, {What: loseVolume, At: 72305, A: 63, B: 8}},
 	}},
@@ -38,15 +38,15 @@ var found = []struct {
 		Seed: 17016, Start: Start{Hot: 2, Tables: []string{"1", "0", "0-1", "0-1"}, Shards: 1}, Steps: 62,
 		Items: []Item{{What: pushBadTemplate, At: 3999, A: 1, B: 6}, {What: pushUpgrade, At: 29377, A: 7}, {What: standStill, Call: 37, A: 13, B: 27}, {What: loseRecord, Call: 21, A: 9, B: 11}},
 	}},
-	{"one set waits for its turn on a template on which another hangs", Schedule{
+	{"one set waits for its turn on a template on which another is stuck", Schedule{
 		Seed: 25982, Start: Start{Masters: 3, Hot: 1, Shards: 1, Leave: true}, Steps: 58,
 		Items: []Item{{What: pushBadTemplate, At: 758, A: 6, B: 6}, {What: loseVolume, Call: 17, A: 10, B: 3}, {What: crashProcess, Call: 3, A: 43, B: 60}},
 	}},
-	{"the record is lost, the first pod hangs, and the correction is of another version", Schedule{
+	{"the record is lost, the first pod is stuck, and the correction is of another version", Schedule{
 		Seed: 34401, Start: Start{Hot: 2, Tables: []string{"1-all", "0"}, Shards: 1, Leave: true}, Steps: 90,
 		Items: []Item{{What: pushBadTemplate, At: 15870, A: 1, B: 6}, {What: pushUpgrade, At: 53686, A: 7}, {What: stallWatch, Call: 27, A: 25, B: 39}, {What: loseRecord, Call: 5, A: 25, B: 11}},
 	}},
-	{"the record is lost while a set is corrected out of its turn", Schedule{
+	{"the record is lost while a set is corrected out of order", Schedule{
 		Seed: 28632, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0"}, Shards: 1}, Steps: 90,
 		Items: []Item{{What: loseRecord, Call: 26, A: 4, B: 9}, {What: crashProcess, At: 143605, A: 30, B: 32}, {What: loseVolume, Call: 15, A: 41, B: 43}, {What: excludeByID, Call: 24, A: 7, B: 61}},
 	}},
@@ -70,11 +70,11 @@ var found = []struct {
 		Seed: 6757, Start: Start{Hot: 1, Shards: 1}, Steps: 90,
 		Items: []Item{{What: pushSetting, At: 182, A: 7, B: 6}, {What: pushRestart, At: 18023, B: 1}, {What: pushBadTemplate, At: 73302, A: 7, B: 6}, {What: releaseCommand, Call: 16, A: 57, B: 6}, {What: releaseCommand, Call: 21, A: 34, B: 23}},
 	}},
-	{"a node that is let go joins in its last moment", Schedule{
+	{"a node that is removed joins in its last moment", Schedule{
 		Seed: 209251, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-all", "0-1"}, Shards: 1, Extend: true, Leave: true}, Steps: 55,
 		Items: []Item{{What: pushAddGroup, At: 2161, B: 6}, {What: pushRevert, At: 3379, A: 7, B: 5}},
 	}},
-	{"the record is lost, a pod hangs, and its correction waits for a setting that needs a master", Schedule{
+	{"the record is lost, a pod is stuck, and its correction waits for a setting that needs a master", Schedule{
 		Seed: 203640, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1", "1-all"}, Shards: 1, Extend: true, Leave: true}, Steps: 58,
 		Items: []Item{{What: pushBadTemplate, At: 3154, A: 5, B: 1}, {What: pushSetting, At: 11491, B: 5}, {What: loseRecord, Call: 10, A: 35, B: 11}},
 	}},
@@ -82,15 +82,15 @@ var found = []struct {
 		Seed: 317380, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0", "0-all"}, Shards: 2, Extend: true, Leave: true}, Steps: 73,
 		Items: []Item{{What: pushPause, At: 2717, A: 6}, {What: pushRestart, At: 42600, B: 3}, {What: pushTemplate, At: 58446}, {What: killNode, Call: 38, A: 2, B: 55}, {What: excludeByName, At: 140167, A: 32, B: 15}, {What: standStill, Call: 16, A: 38, B: 27}, {What: stallWatch, Call: 9, A: 49, B: 19}},
 	}},
-	{"the only node hangs from the first moment, and the correction is of another version", Schedule{
+	{"the only node is stuck from the first moment, and the correction is of another version", Schedule{
 		Seed: 512328, Start: Start{Hot: 1, Shards: 1, JSON: true, Early: true}, Steps: 67,
 		Items: []Item{{What: pushBadTemplate, At: 722, A: 5, B: 5}, {What: pushUpgrade, At: 29425, A: 7, B: 6}},
 	}},
-	{"a pod comes up on the template between, and more nodes are wanted than there are", Schedule{
+	{"a pod comes up on the template between, and more nodes are desired than there are", Schedule{
 		Seed: 517266, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 3, Leave: true}, Steps: 53,
 		Items: []Item{{What: pushTemplate, At: 326, A: 3, B: 6}, {What: pushGrow, At: 5374, A: 5}, {What: pushTemplate, At: 31360, A: 2}, {What: crashProcess, Call: 30, A: 35, B: 56}, {What: changePassword, Call: 15, A: 34, B: 4}},
 	}},
-	{"a process dies while a new group hangs on the template that an aborted restart has left", Schedule{
+	{"a process dies while a new group is stuck on the template that an aborted restart has left", Schedule{
 		Seed: 522665, Start: Start{Hot: 2, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 89,
 		Items: []Item{{What: pushBadTemplate, At: 1675, A: 2}, {What: pushAddGroup, At: 9652, A: 3, B: 2}, {What: abortCommand, Call: 9, A: 9, B: 40}, {What: crashProcess, At: 104209, A: 26, B: 25}},
 	}},
@@ -98,7 +98,7 @@ var found = []struct {
 		Seed: 203830, Start: Start{Hot: 1, Shards: 1}, Steps: 88,
 		Items: []Item{{What: pushAddGroup, At: 2947, A: 3, B: 5}, {What: pushSetting, At: 30323, A: 4, B: 6}, {What: settingByHand, At: 7366, A: 35, B: 18}, {What: settingByHand, Call: 12, A: 41, B: 40}},
 	}},
-	{"two pods hang, the third volume is lost with the record, and only all of them have a quorum", Schedule{
+	{"two pods are stuck, the third volume is lost with the record, and only all of them have a quorum", Schedule{
 		Seed: 557833, Start: Start{Hot: 3, Tables: []string{"0-all", "2"}, Shards: 1, Extend: true, Leave: true}, Steps: 64,
 		Items: []Item{{What: pushBadTemplate, At: 4614, A: 2, B: 6}, {What: loseVolume, Call: 25, A: 46, B: 30}, {What: drainNode, Call: 7, A: 20, B: 55}, {What: loseRecord, Call: 41, A: 13, B: 35}},
 	}},
@@ -106,7 +106,7 @@ var found = []struct {
 		Seed: 603924, Start: Start{Hot: 2, Shards: 1, Leave: true}, Steps: 71,
 		Items: []Item{{What: pushBadTemplate, At: 4402, A: 5}, {What: pushSetting, At: 18071, A: 1, B: 1}, {What: stallController, Call: 17, A: 49, B: 40}},
 	}},
-	{"the only master waits for the data node that hangs", Schedule{
+	{"the only master waits for the data node that is stuck", Schedule{
 		Seed: 70203, Start: Start{Masters: 1, Hot: 2, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Leave: true}, Steps: 472,
 		Items: []Item{{What: pushRestart, At: 3809, A: 6, B: 5}, {What: pushShrink, At: 29825, A: 7, B: 3}, {What: pushBadTemplate, At: 76288, B: 6}, {What: killNode, At: 169651, A: 18, B: 42}},
 	}},
@@ -118,11 +118,11 @@ var found = []struct {
 		Seed: 203776, Start: Start{Hot: 4, Warm: 1, Tables: []string{"0-1", "0"}, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 83,
 		Items: []Item{{What: pushRelease, At: 1593, A: 1, B: 6}, {What: pushAddGroup, At: 22322, A: 1, B: 6}, {What: loseRecord, Call: 16, A: 12, B: 2}, {What: killNode, Call: 8, A: 46, B: 50}, {What: loseRecord, At: 114683, A: 44, B: 59}},
 	}},
-	{"others' hands put pods of two sets on a template that cannot run", Schedule{
+	{"an external change puts pods of two sets on a template that cannot run", Schedule{
 		Seed: 510409, Start: Start{Masters: 5, Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 608,
 		Items: []Item{{What: pushBadTemplate, At: 2147, A: 4, B: 1}, {What: loseRecord, Call: 31, A: 4, B: 40}, {What: evict, At: 36578, A: 26, B: 47}, {What: crashProcess, Call: 5, A: 20, B: 49}},
 	}},
-	{"a process dies beside the pod that hangs, and the cluster is released for a while", Schedule{
+	{"a process dies beside the pod that is stuck, and the cluster is released for a while", Schedule{
 		Seed: 341468, Start: Start{Hot: 2, Tables: []string{"0-all", "0-1", "1-all"}, Shards: 1}, Steps: 79,
 		Items: []Item{{What: pushBadTemplate, At: 3437, A: 3, B: 6}, {What: crashProcess, Call: 26, A: 14, B: 31}, {What: releaseCommand, Call: 18, A: 61, B: 61}, {What: stickTerminating, At: 36931, A: 31, B: 13}},
 	}},
@@ -154,7 +154,7 @@ var found = []struct {
 		Seed: 342855, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1"}, Shards: 2, Extend: true, Leave: true}, Steps: 62,
 		Items: []Item{{What: pushRestart, At: 3130, A: 7, B: 4}, {What: pushSetting, At: 28827, B: 6}, {What: killAfter, Call: 19, A: 20, B: 43}, {What: loseRecord, Call: 24, A: 52, B: 48}, {What: abortCommand, At: 25010, A: 53, B: 29}, {What: settingByHand, At: 76343, B: 24}},
 	}},
-	{"a node dies while a new group hangs: it was well, and waits", Schedule{
+	{"a node dies while a new group is stuck: it was well, and waits", Schedule{
 		Seed: 1002448, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0"}, Shards: 2, Extend: true}, Steps: 77,
 		Items: []Item{{What: pushAddGroup, At: 4138, A: 1, B: 3}, {What: pushBadTemplate, At: 47181, A: 2, B: 2}, {What: stickTerminating, Call: 14, A: 56, B: 52}, {What: killNode, Call: 37, A: 10, B: 27}},
 	}},
@@ -166,11 +166,11 @@ var found = []struct {
 		Seed: 1032354, Start: Start{Masters: 3, Hot: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 480,
 		Items: []Item{{What: pushBadTemplate, At: 68802, A: 4, B: 6}, {What: stallWatch, At: 123129, A: 42, B: 33}, {What: loseVolume, At: 108072}, {What: killBefore, Call: 18, A: 14, B: 47}},
 	}},
-	{"the record is lost, a master hangs, and the only other node is away for a moment", Schedule{
+	{"the record is lost, a master is stuck, and the only other node is away for a moment", Schedule{
 		Seed: 1156293, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1"}, Shards: 2, Extend: true, Leave: true}, Steps: 77,
 		Items: []Item{{What: pushBadTemplate, At: 1441, A: 1, B: 2}, {What: crashProcess, Call: 31, A: 27, B: 29}, {What: loseRecord, Call: 42, A: 59, B: 28}, {What: pauseCommand, Call: 25, A: 6, B: 8}},
 	}},
-	{"a master hangs, and the only other node is away for a moment after a release", Schedule{
+	{"a master is stuck, and the only other node is away for a moment after a release", Schedule{
 		Seed: 1205479, Start: Start{Masters: 5, Hot: 1, Tables: []string{"0-all", "0-1"}, Shards: 3, Leave: true, Zones: true}, Steps: 83,
 		Items: []Item{{What: pushBadTemplate, At: 2567, A: 2, B: 4}, {What: crashProcess, Call: 29, A: 18, B: 14}, {What: stickTerminating, Call: 40, A: 47, B: 44}, {What: createTable, Call: 10, A: 62, B: 43}, {What: releaseCommand, At: 10805, A: 11, B: 8}},
 	}},
@@ -182,7 +182,7 @@ var found = []struct {
 		Seed: 797237, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1-all", "1", "0", "0-1"}, Shards: 3, Extend: true, Leave: true}, Steps: 84,
 		Items: []Item{{What: pushShrink, At: 1705, A: 6, B: 4}, {What: pushSetting, At: 18570, A: 5}, {What: pushSuspend, At: 48695, A: 6, B: 2}, {What: forbid, Call: 27, A: 23, B: 41}, {What: createTable, Call: 3, A: 26, B: 11}, {What: killNode, Call: 10, A: 63, B: 31}, {What: loseRecord, Call: 32, A: 48, B: 12}},
 	}},
-	{"the record is lost after a release, and the first pod is recreated on a template that came out of its turn", Schedule{
+	{"the record is lost after a release, and the first pod is recreated on a template that came out of order", Schedule{
 		Seed: 849383, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "1", "1-all"}, Shards: 1, Leave: true}, Steps: 688,
 		Items: []Item{{What: pushUpgrade, At: 3033, A: 7, B: 1}, {What: killNode, Call: 17, A: 58, B: 35}, {What: loseRecord, Call: 51, A: 60, B: 9}, {What: releaseCommand, At: 86355, A: 16, B: 27}, {What: timeoutAfter, Call: 10, A: 61, B: 60}, {What: stickTerminating, At: 26702, A: 54, B: 9}},
 	}},
@@ -206,7 +206,7 @@ var found = []struct {
 		Seed: 29713, Start: Start{Hot: 3, Tables: []string{"0-all", "1-all", "2", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 90,
 		Items: []Item{{What: pushShrink, At: 3390, A: 7, B: 4}, {What: pushRevert, At: 51302, A: 4, B: 3}, {What: pushRelease, At: 94535, A: 5, B: 1}, {What: killNode, Call: 3, A: 46, B: 60}, {What: drainNode, At: 178184, A: 24, B: 47}, {What: changePassword, At: 23201, A: 37, B: 3}, {What: deafReceiver, At: 19383, A: 15, B: 20}},
 	}},
-	{"somebody sets the allocation right after the hold", Schedule{
+	{"somebody sets the allocation right after the allocation lock", Schedule{
 		Seed: 825794, Start: Start{Hot: 3, Tables: []string{"1", "1", "0"}, Shards: 1, Extend: true}, Steps: 80,
 		Items: []Item{{What: pushRestart, At: 2302, A: 4, B: 7}, {What: setPersistent, At: 63022, A: 3, B: 27}},
 	}},
@@ -226,7 +226,7 @@ var found = []struct {
 		Seed: 1170494, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 2, Leave: true}, Steps: 51,
 		Items: []Item{{What: pushTemplate, At: 4640, A: 1}, {What: pushTemplate, At: 20772, A: 5, B: 5}, {What: pushUpgrade, At: 26423, A: 6, B: 4}, {What: evict, Call: 13, A: 59, B: 18}, {What: snapshot, At: 255, A: 40, B: 35}},
 	}},
-	{"the set whose turn it is waits for another, and its own pod would be recreated on a template that is wanted no more", Schedule{
+	{"the set whose turn it is waits for another, and its own pod would be recreated on a template that is no longer desired", Schedule{
 		Seed: 2348902, Start: Start{Hot: 2, Warm: 1, Shards: 1}, Steps: 87,
 		Items: []Item{{What: pushTemplate, At: 2688, A: 1}, {What: pushSuspend, At: 5859, A: 5, B: 3}, {What: timeoutAfter, Call: 6, A: 36, B: 30}, {What: loseRecord, At: 69433, A: 60, B: 41}, {What: killNode, Call: 16, A: 5, B: 58}},
 	}},
@@ -238,7 +238,7 @@ var found = []struct {
 		Seed: 81336, Start: Start{Hot: 7, Tables: []string{"2", "1"}, Shards: 3, Leave: true}, Steps: 70,
 		Items: []Item{{What: pushShrink, At: 4687, A: 5, B: 4}, {What: filterTable, Call: 26, A: 53, B: 8}},
 	}},
-	{"nobody answers in a resume in which pods hang, and one that is to be recreated joins a master that has just come", Schedule{
+	{"nobody answers in a resume in which pods are stuck, and one that is to be recreated joins a master that has just come", Schedule{
 		Seed: 1206635, Start: Start{Hot: 3, Tables: []string{"0-1", "0", "1"}, Shards: 2, Extend: true, Leave: true}, Steps: 50,
 		Items: []Item{{What: pushSuspend, At: 2670, A: 2, B: 4}, {What: killNode, Call: 21, A: 14, B: 26}, {What: stallController, At: 107302, A: 30, B: 5}, {What: setPersistent, At: 26619, A: 8, B: 32}},
 	}},

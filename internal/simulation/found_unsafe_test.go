@@ -30,7 +30,7 @@ var wasUnsafe = []struct {
 		Seed: 8743386, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all", "0-all"}, Shards: 1}, Steps: 85,
 		Items: []Item{{What: pushTemplate, At: 12911, A: 1, B: 2}, {What: standStill, Call: 21, A: 42, B: 20}, {What: killNode, Call: 29, A: 35, B: 53}, {What: scaleUpByHand, At: 22461, A: 60, B: 63}},
 	}},
-	{"the record is lost while the only voter hangs, and the next two templates come before it is up", Schedule{
+	{"the record is lost while the only voter is stuck, and the next two templates come before it is up", Schedule{
 		Seed: 6032897, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-1"}, Shards: 1, Second: true, Leave: true, Zones: true}, Steps: 86,
 		Items: []Item{{What: pushBadTemplate, At: 3449, A: 6, B: 1}, {What: standStill, Call: 23, A: 57, B: 40}, {What: loseRecord, At: 109900, B: 18}},
 	}},
@@ -46,7 +46,7 @@ var wasUnsafe = []struct {
 		Seed: 8049528, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0", "1"}, Shards: 3, Extend: true, Leave: true}, Steps: 54,
 		Items: []Item{{What: pushBadTemplate, At: 2356, A: 5, B: 6}, {What: loseVolume, Call: 2, A: 3, B: 40}, {What: standStill, Call: 2, A: 44, B: 15}, {What: releaseCommand, At: 77618, A: 22, B: 25}},
 	}},
-	{"the only master has just started again when another template comes, and the data node hangs on the one before", Schedule{
+	{"the only master has just started again when another template comes, and the data node is stuck on the one before", Schedule{
 		Seed: 8304945, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1", "0-all", "0-1"}, Shards: 1, Extend: true}, Steps: 58,
 		Items: []Item{{What: pushBadTemplate, At: 1664, A: 3, B: 3}, {What: drainNode, Call: 1, A: 43, B: 46}, {What: crashProcess, Call: 32, A: 62, B: 38}},
 	}},
@@ -62,7 +62,7 @@ var wasUnsafe = []struct {
 		Seed: 8476203, Start: Start{Hot: 3, Tables: []string{"1-all", "1-all"}, Shards: 2, Leave: true}, Steps: 76,
 		Items: []Item{{What: pushShrink, At: 2444, A: 1, B: 3}, {What: pushSetting, At: 10826, A: 5, B: 1}, {What: pushAddGroup, At: 21067, A: 1, B: 5}, {What: loseVolume, Call: 10, A: 8, B: 14}, {What: pauseCommand, At: 56679, A: 57, B: 62}, {What: loseVolume, Call: 5, A: 51, B: 19}, {What: loseRecord, Call: 16, A: 9, B: 48}},
 	}},
-	{"a group is to be smaller, and its last node joins in the moment in which it is let go", Schedule{
+	{"a group is to be smaller, and its last node joins in the moment in which it is removed", Schedule{
 		Seed: 8505516, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1-all"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 600,
 		Items: []Item{{What: pushBadTemplate, At: 780, A: 1, B: 7}, {What: pushAddGroup, At: 2374, A: 2, B: 1}, {What: pushShrink, At: 14600, A: 5, B: 7}, {What: conflict, Call: 21, A: 53, B: 62}, {What: killBefore, Call: 13, A: 14, B: 32}},
 	}},
@@ -70,7 +70,7 @@ var wasUnsafe = []struct {
 		Seed: 8735466, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1", "1-all", "1-all"}, Shards: 2, Leave: true}, Steps: 52,
 		Items: []Item{{What: pushRevert, At: 2863, A: 7, B: 7}, {What: pushAddGroup, At: 31588, A: 5, B: 4}, {What: pushRemoveGroup, At: 32873, A: 7}},
 	}},
-	{"number_of_replicas is changed in the moment in which a node is let go, of a table with a filter of its own", Schedule{
+	{"number_of_replicas is changed in the moment in which a node is removed, of a table with a filter of its own", Schedule{
 		Seed: 9135921, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all", "0"}, Shards: 3, Leave: true}, Steps: 77,
 		Items: []Item{{What: pushShrink, At: 2650, A: 4, B: 5}, {What: pushTemplate, At: 56725, A: 1, B: 2}, {What: pushAddGroup, At: 71224, A: 4, B: 3}, {What: crashProcess, Call: 13, A: 44, B: 35}, {What: filterTable, Call: 36, A: 37, B: 17}, {What: alterReplicas, Call: 54, A: 55, B: 28}},
 	}},
@@ -94,11 +94,11 @@ var wasUnsafe = []struct {
 		Seed: 11163607, Start: Start{Hot: 2, Shards: 1, Second: true, Extend: true, Zones: true}, Steps: 68,
 		Items: []Item{{What: standStill, Call: 8, A: 24, B: 40}, {What: evict, Call: 5, A: 21, B: 19}, {What: loseVolume, Call: 26, A: 45, B: 31}},
 	}},
-	{"a hold that a transient value hides is taken back over somebody's below it", Schedule{
+	{"an allocation lock that a transient value hides is taken back over somebody's below it", Schedule{
 		Seed: 11483510, Start: Start{Hot: 2, Tables: []string{"0", "1"}, Shards: 1}, Steps: 432,
 		Items: []Item{{What: crashProcess, Call: 26, A: 17, B: 1}, {What: setTransient, At: 179175, A: 10, B: 18}, {What: setPersistent, At: 57990, A: 37, B: 20}, {What: setTransient, Call: 95, A: 7, B: 45}},
 	}},
-	{"a transient value goes in the moment in which a hold is recorded, and somebody's is below it", Schedule{
+	{"a transient value goes in the moment in which an allocation lock is recorded, and somebody's is below it", Schedule{
 		Seed: 11484251, Start: Start{Hot: 2, Tables: []string{"0", "1"}, Shards: 1}, Steps: 432,
 		Items: []Item{{What: crashProcess, Call: 26, A: 17, B: 1}, {What: setTransient, At: 179175, A: 10, B: 18}, {What: setPersistent, At: 57990, A: 37, B: 20}, {What: setTransient, Call: 95, A: 7, B: 45}},
 	}},
@@ -130,7 +130,7 @@ var wasUnsafe = []struct {
 		Seed: 21059468, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0"}, Shards: 3, Leave: true, Zones: true}, Steps: 57,
 		Items: []Item{{What: pushRelease, At: 22085, A: 2}, {What: pushRevert, At: 35492, A: 1, B: 3}, {What: forbid, Call: 1, A: 47, B: 6}, {What: changePassword, At: 97661, A: 35, B: 39}, {What: killNode, At: 146199, A: 22, B: 36}},
 	}},
-	{"a webhook refuses a template, a push takes it back while the pod hangs, and the restart ends", Schedule{
+	{"a webhook refuses a template, a push takes it back while the pod is stuck, and the restart ends", Schedule{
 		Seed: 31176307, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 62,
 		Items: []Item{{What: pushTemplate, At: 1726, A: 4, B: 2}, {What: pushRevert, At: 38649, A: 1, B: 4}, {What: crashProcess, Call: 4, A: 10, B: 58}, {What: forbid, Call: 1, A: 37, B: 47}, {What: pauseCommand, Call: 9, A: 62, B: 12}},
 	}},
@@ -166,7 +166,7 @@ var wasUnsafe = []struct {
 		Seed: 45281209, Start: Start{Hot: 6, Tables: []string{"2"}, Shards: 3, Extend: true, Leave: true}, Steps: 74,
 		Items: []Item{{What: pushShrink, At: 1580, A: 3, B: 7}, {What: pushRelease, At: 30758, A: 5}, {What: stickTerminating, Call: 36, A: 44, B: 37}, {What: forbid, Call: 27, A: 21, B: 12}, {What: stallController, Call: 37, A: 59, B: 37}, {What: releaseCommand, Call: 35, A: 8, B: 30}},
 	}},
-	{"the only voter waits for a set that hangs, its turn comes, and what corrects the other comes too", Schedule{
+	{"the only voter waits for a set that is stuck, its turn comes, and what corrects the other comes too", Schedule{
 		Seed: 57449625, Start: Start{Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 688,
 		Items: []Item{{What: pushBadTemplate, At: 46523, A: 6, B: 7}, {What: releaseCommand, At: 140266, A: 2, B: 16}, {What: crashProcess, At: 67329, A: 61, B: 37}, {What: failProbe, At: 16072, A: 6, B: 9}},
 	}},
@@ -206,11 +206,11 @@ var wasUnsafe = []struct {
 		Seed: 102053743, Start: Start{Hot: 3, Tables: []string{"1-all", "0"}, Shards: 3, Leave: true}, Steps: 57,
 		Items: []Item{{What: pushShrink, At: 2962, A: 7, B: 5}, {What: pushSuspend, At: 54059, A: 3, B: 7}, {What: stallWatch, At: 46553, A: 55, B: 46}, {What: scaleUpByHand, At: 50447, A: 18, B: 11}},
 	}},
-	{"the pod that hung on what a set got out of its turn has left, and the masters come first", Schedule{
+	{"the pod that was stuck on what a set got out of order has left, and the masters come first", Schedule{
 		Seed: 105014235, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "1", "1"}, Shards: 1, Leave: true, Zones: true}, Steps: 68,
 		Items: []Item{{What: pushShrink, At: 4797, A: 4, B: 5}, {What: pushBadTemplate, At: 58077, A: 6, B: 4}, {What: loseVolume, At: 50094, A: 49, B: 20}},
 	}},
-	{"a hold was hidden, and what needs the next one is an upgrade", Schedule{
+	{"an allocation lock was hidden, and what needs the next one is an upgrade", Schedule{
 		Seed: 105374045, Start: Start{Hot: 1, Tables: []string{"0-1", "0-all"}, Shards: 2, Leave: true}, Steps: 52,
 		Items: []Item{{What: pushTemplate, At: 4042, A: 6, B: 3}, {What: pushUpgrade, At: 5462, A: 7, B: 3}, {What: conflict, Call: 11, A: 31, B: 36}, {What: setTransient, Call: 11, A: 46, B: 30}},
 	}},
@@ -274,7 +274,7 @@ var wasUnsafe = []struct {
 		Seed: 800190992, Start: Start{Hot: 3, Tables: []string{"1", "1-all"}, Shards: 2, Extend: true, Leave: true, Zones: true}, Steps: 84,
 		Items: []Item{{What: pushSuspend, At: 1250, A: 6, B: 1}, {What: pushGrow, At: 77457, A: 5}, {What: stallWatch, Call: 20, A: 25, B: 61}, {What: replaceCommand, At: 81987, A: 28, B: 34}},
 	}},
-	{"a pod is replaced by command just before its set's correction, and an evicted pod of the masters hangs on the template before", Schedule{
+	{"a pod is replaced by command just before its set's correction, and an evicted pod of the masters is stuck on the template before", Schedule{
 		Seed: 900363838, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0"}, Shards: 3, Leave: true}, Steps: 90,
 		Items: []Item{{What: pushBadTemplate, At: 4304, A: 2, B: 4}, {What: pushAddGroup, At: 52330, A: 4, B: 3}, {What: pushUpgrade, At: 107024, B: 7}, {What: stickTerminating, Call: 24, A: 57, B: 2}, {What: killBefore, Call: 48, A: 27, B: 44}, {What: standStill, Call: 4, A: 45, B: 4}, {What: releaseCommand, Call: 5, A: 12, B: 25}, {What: replaceCommand, At: 117324, A: 19, B: 43}},
 	}},

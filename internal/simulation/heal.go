@@ -58,7 +58,7 @@ func (w *world) heal() {
 	} else if plain(w.enable.theirs) != "all" {
 		w.enable.theirs = "all"
 	}
-	if w.ambiguous && w.stored.record.Hold == nil {
+	if w.ambiguous && w.stored.record.Lock == nil {
 		w.enable.persistent, w.enable.theirs = "all", "all"
 	}
 	w.excludeName = clusterSetting{}

@@ -45,8 +45,7 @@ type judge struct {
 	// which of them.
 	quiet    millis
 	releases bool
-	// handsOff is until when a daemon took the cluster for paused or released: never while its last
-	// turn did.
+	// handsOff is until when a daemon took the cluster for paused or released: never while its last pass did.
 	handsOff millis
 	// grownGone is the last claim of each set that went with its pod: what it had, and when.
 	grownGone [3]struct {
@@ -157,7 +156,7 @@ func (j *judge) soleCopies(w *world, l *slot) string {
 	for i := range w.shards {
 		s := &w.shards[i]
 		t := &w.tables[s.table]
-		if w.wantedReplicas(t) == 0 || !s.allocated {
+		if w.desiredReplicas(t) == 0 || !s.allocated {
 			continue
 		}
 		c := s.on(l.index)
@@ -184,7 +183,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	j.quietly(w, d, l.podName)
 	j.restarts(w, d, l)
 	j.adopts(w, l)
-	j.cures(w, d, l)
+	j.replacesPod(w, d, l)
 	j.endsVolume(w, d, l)
 	j.losesDisks(w, d, l)
 	j.breaks(w, d, l)
@@ -194,7 +193,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 	// While a cluster is made, a node that has lost its master, and whose pod is never ready on what it
 	// runs, serves nobody: the next one is its remedy.
 	useless := w.master < 0 && w.unwell(l) && !w.stored.record.Bootstrap.Done
-	if !l.pod.joined || !w.everRecovered || useless || d.acting == model.ActionCurePod && l.pod.joinedAt > d.checked {
+	if !l.pod.joined || !w.everRecovered || useless || d.acting == model.ActionReplaceStuckPod && l.pod.joinedAt > d.checked {
 		// It is no member; or the cluster is being made, and nothing was ever in it; or it
 		// joined after it, or another, was asked, and no look could show it.
 		j.note(w, l, byDaemon)
@@ -266,9 +265,9 @@ func (w *world) quietSince(o *slot, d *daemon) bool {
 
 // askedFor: the node of a pod was a member when the database was asked last, and it is
 // whole that matters: the health and the copies are asked for beside. That Kubernetes
-// does not call the pod ready again was not to be seen in this turn, for its watch
-// brings nothing, or it happened after the turn began; so did all that is of a pod which
-// was made only then, for a node that somebody has added by hand.
+// does not call the pod ready again was not to be seen in this pass, for its watch brings nothing, or it happened
+// after the pass began; so did all that is of a pod which was made only then, for a node that somebody has added
+// by hand.
 func (w *world) askedFor(o *slot, d *daemon) bool {
 	return o.pod.joined && o.pod.joinedAt <= d.checked && !o.pod.terminating &&
 		(w.judge.of(o).since >= d.began || o.pod.created >= d.began || d.view.stalled[kindPods] >= d.began)
@@ -442,7 +441,7 @@ func (j *judge) lowers(w *world, s *set, to int, seen millis) {
 	index := w.setIndex(s.name)
 	j.lowered[index], j.seen[index] = w.now, seen
 	if to == 0 && w.commits[w.fetched()].stands() && w.schedule.Start.Leave {
-		j.stopped[index] = true // all nodes are wanted at rest, and the volumes stay
+		j.stopped[index] = true // all nodes are desired at rest, and the volumes stay
 		return
 	}
 	if voters := len(w.voters); s.eligible && voters >= 3 && (s.replicas-to > 1 || to < 3) {
@@ -468,7 +467,7 @@ func (j *judge) volumeLost(w *world, l *slot, lost func(disk int) bool) {
 	for i := range w.shards {
 		s := &w.shards[i]
 		left := false
-		j.doomed(w, l, s, lost)
+		j.drainedForNewVolume(w, l, s, lost)
 		for k := range s.copies {
 			left = left || s.copies[k].synced && (s.copies[k].slot != l.index || !lost(s.copies[k].disk))
 		}

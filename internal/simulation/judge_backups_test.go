@@ -115,7 +115,7 @@ func withBackups(t *testing.T) *world {
 	w := newWorld(&s, nil, nil)
 	for len(w.known) == 0 || w.stored.record.Operation != nil {
 		require.Less(t, w.now, 5*minute)
-		w.turnOnce()
+		w.passOnce()
 	}
 	w.addTable("doc.a", "1", 4, firstVersion)
 	w.advance(w.now + minute)

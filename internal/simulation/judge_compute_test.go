@@ -27,7 +27,7 @@ func TestEveryInvariantHoldsWhilePodsAreResized(t *testing.T) {
 }
 
 // Each of these ended in a violation once.
-func TestWhatWasFoundOfResizedPodsStaysMended(t *testing.T) {
+func TestWhatWasFoundOfResizedPodsStaysCorrected(t *testing.T) {
 	for seed, name := range map[uint64]string{
 		2100000049: "a restart for another reason begins before a pod was asked, and the resize is called a success",
 		2100000908: "the wish changes while a pod has not answered, and another one is asked",

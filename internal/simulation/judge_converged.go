@@ -151,7 +151,7 @@ func sameList(a, b string) bool {
 
 func (j *judge) allGreen(w *world) bool {
 	for i := range w.tables {
-		if colour, _, _ := w.health(i, w.wantedReplicas(&w.tables[i])); colour > 1 {
+		if colour, _, _ := w.health(i, w.desiredReplicas(&w.tables[i])); colour > 1 {
 			return false
 		}
 	}

@@ -163,7 +163,7 @@ func (j *judge) losesDisks(w *world, d *daemon, l *slot) {
 // held: the budget lets no pod go while pods of a StatefulSet have not all its disks, and while the next
 // one comes without one: it would not come back, or not with what is on it.
 func (j *judge) held(w *world, b *budget) {
-	if !w.disked() || j.letGo(w) {
+	if !w.disked() || j.removes(w) {
 		return
 	}
 	for i := range w.sets {
@@ -177,8 +177,8 @@ func (j *judge) held(w *world, b *budget) {
 	}
 }
 
-// letGo: the cluster is released, or was a moment ago: its budgets are given back.
-func (j *judge) letGo(w *world) bool {
+// removes: the cluster is released, or was a moment ago: its budgets are given back.
+func (j *judge) removes(w *world) bool {
 	c := &w.commits[w.fetched()]
 	stood := j.handsOff > 0 && w.now-j.handsOff < owedSoon || w.now-w.commandedAt < owedSoon && w.commandedAt > 0
 	return c.released || c.paused || stood || w.commandsAt(c.desired.Revision).Released != "" || w.commandsAt(c.desired.Revision).Paused != ""
@@ -229,7 +229,7 @@ func (j *judge) disksEnd(w *world, d *daemon) {
 			w.violate("H", "the template of %s does without a disk that its pods use, for %d ms after the pod was made that was to come without it", s.name, t)
 		}
 		// Where people have set what a lock is to be given back to, or hide it, they say how it goes on.
-		theirs := w.stored.record.Hold != nil && (plain(w.enable.persistent) == plain(w.enable.theirs) || w.enable.transient != "")
+		theirs := w.stored.record.Lock != nil && (plain(w.enable.persistent) == plain(w.enable.theirs) || w.enable.transient != "")
 		if t := since(&d.held[i], s.exists && !off && !theirs && w.heldBack(i)); t > returnsSoon {
 			w.violate("E", "a pod of %s does not come back, or does not go, for %d ms: one before it lacks a disk", s.name, t)
 		}
@@ -295,8 +295,8 @@ func (j *judge) mayRecreate(w *world, s *set, want shape) bool {
 	return have.disks() != want.disks()
 }
 
-// keepsClaims: the claim templates of a StatefulSet that is made again are those that it had, or those
-// that were desired, and none is gone that a pod uses but where one does not come back otherwise.
+// keepsClaims: the claim templates of a StatefulSet that is recreated are those that it had, or those that were
+// desired, and none is gone that a pod uses but where one does not come back otherwise.
 func (j *judge) keepsClaims(w *world, s *set, is shape) {
 	index, was := w.setIndex(s.name), w.templates[s.template].shape
 	gone, come := was.disks()&^is.disks(), is.disks()&^was.disks()

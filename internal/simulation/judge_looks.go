@@ -36,7 +36,7 @@ type looks struct {
 // lists notes the nodes that are told to a daemon.
 func (k *looks) lists(l *slot) { k.members |= 1 << l.index }
 
-// hiddenAgain is how soon a hold that was hidden may be tried again, at the earliest.
+// hiddenAgain is how soon an allocation lock that was hidden may be tried again, at the earliest.
 const hiddenAgain = 50 * second
 
 // held is the allocation while a node is away on purpose.
@@ -138,21 +138,21 @@ func (w *world) memberSince(l *slot, at millis) bool {
 	return l.pod.joined && l.pod.joinedAt <= at && w.master >= 0 && w.masterUp <= at
 }
 
-// cures: a daemon makes a pod anew whose node does not run. Whoever answers, or is a member,
-// runs; and without a master a node may be what it waits for.
-func (j *judge) cures(w *world, d *daemon, l *slot) {
+// replacesPod: a daemon recreates a pod whose node does not run. Whoever answers, or is a member, runs; and
+// without a master a node may be what it waits for.
+func (j *judge) replacesPod(w *world, d *daemon, l *slot) {
 	switch k := &d.looked; {
-	case d.acting != model.ActionCurePod && d.acting != model.ActionRecoverPod:
-	case d.acting == model.ActionCurePod && w.memberSince(l, d.checked) && d.decision.Record.Command.Commands.ReplacePod == l.podName+"/"+l.pod.uid:
-		w.violate("availability", "the daemon makes %s anew by command, and its node is a member", l.podName)
+	case d.acting != model.ActionReplaceStuckPod && d.acting != model.ActionRecoverPod:
+	case d.acting == model.ActionReplaceStuckPod && w.memberSince(l, d.checked) && d.decision.Record.Command.Commands.ReplacePod == l.podName+"/"+l.pod.uid:
+		w.violate("availability", "the daemon recreates %s by command, and its node is a member", l.podName)
 	case k.members&(1<<l.index) != 0:
-		w.violate("availability", "the daemon makes %s anew, and its node was a member when it looked", l.podName)
+		w.violate("availability", "the daemon recreates %s, and its node was a member when it looked", l.podName)
 	case k.well == l.podName:
-		w.violate("availability", "the daemon makes %s anew, and the node in it had just answered", l.podName)
+		w.violate("availability", "the daemon recreates %s, and the node in it had just answered", l.podName)
 	case k.masterless:
-		w.violate("B", "the daemon makes %s anew, and there was no master when it looked: its node may be what one waits for", l.podName)
+		w.violate("B", "the daemon recreates %s, and there was no master when it looked: its node may be what one waits for", l.podName)
 	case k.recovered && d.acting == model.ActionRecoverPod:
-		w.violate("availability", "the daemon makes %s anew for its gateway, which had recovered when it looked", l.podName)
+		w.violate("availability", "the daemon recreates %s for its gateway, which had recovered when it looked", l.podName)
 	}
 }
 
@@ -191,10 +191,10 @@ func (j *judge) shrinks(w *world, d *daemon, s *set, to int) {
 
 // done: a daemon calls an action done. What it read back says so.
 func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode) {
-	if code == model.ResultHidden && a.Kind == model.ActionHoldAllocation {
+	if code == model.ResultHidden && a.Kind == model.ActionLockAllocation {
 		// A person has to take it off first.
 		if since := w.now - d.hidden; d.hidden > max(j.lostRecord, w.commits[d.want].visible, w.commandedAt) && since < hiddenAgain {
-			w.violate("pace", "the daemon sets a hold that a transient value hides, %d ms after it was hidden before", since)
+			w.violate("pace", "the daemon sets an allocation lock that a transient value hides, %d ms after it was hidden before", since)
 		}
 		d.hidden = w.now
 	}
@@ -211,11 +211,11 @@ func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode
 		if known && manifest.SameSetting(k.jobsLog, before) == model.No && manifest.SameSetting(k.jobsLog, want) == model.No {
 			w.violate("C", "the daemon calls %s set, and it was %q when it looked first, not %q", jobsLogSize, k.jobsLog, before)
 		}
-	case model.ActionHoldAllocation:
+	case model.ActionLockAllocation:
 		if k.allocation != held {
 			w.violate("B", "the daemon calls replicas held, and cluster.routing.allocation.enable was %q when it looked", k.allocation)
 		}
-	case model.ActionReleaseAllocation:
+	case model.ActionUnlockAllocation:
 		if k.allocation == held {
 			w.violate("C", "the daemon calls the allocation given back, and it was still %q when it looked", k.allocation)
 		}

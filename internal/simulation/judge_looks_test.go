@@ -29,9 +29,9 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	}
 	cure := func(change func(*daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.acting, d.looked = model.ActionCurePod, looks{}
+			d.acting, d.looked = model.ActionReplaceStuckPod, looks{}
 			change(d)
-			w.judge.cures(w, d, &w.slots[0])
+			w.judge.replacesPod(w, d, &w.slots[0])
 		}
 	}
 	leaves := func(change func(*daemon)) func(*world, *daemon) {
@@ -107,7 +107,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-10*second, &w.slots[1], w.now-20*second
 		})},
 		{"what does not run is recreated, whatever was seen", "", func(w *world, d *daemon) {
-			d.acting = model.ActionCurePod
+			d.acting = model.ActionReplaceStuckPod
 			w.judge.restarts(w, d, &w.slots[0])
 		}},
 		{"what does not run is recreated, and is no member", "", cure(func(d *daemon) { d.looked.members = 0b110 })},
@@ -128,9 +128,9 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"nodes leave, and another is away", "B", leaves(func(d *daemon) { d.looked.members = 0b101 })},
 		{"nodes leave, and a copy is on its way", "A", leaves(func(d *daemon) { d.looked.moving = "doc.a" })},
 		{"nodes leave, and a table has got a filter", "A", leaves(func(d *daemon) { d.looked.filtered = 1 })},
-		{"a hold is read back", "", did(model.Action{Kind: model.ActionHoldAllocation}, looks{allocation: held})},
-		{"a hold is not read back", "B", did(model.Action{Kind: model.ActionHoldAllocation}, looks{allocation: "all"})},
-		{"what is given back is still held", "C", did(model.Action{Kind: model.ActionReleaseAllocation}, looks{allocation: held})},
+		{"an allocation lock is read back", "", did(model.Action{Kind: model.ActionLockAllocation}, looks{allocation: held})},
+		{"an allocation lock is not read back", "B", did(model.Action{Kind: model.ActionLockAllocation}, looks{allocation: "all"})},
+		{"what is given back is still held", "C", did(model.Action{Kind: model.ActionUnlockAllocation}, looks{allocation: held})},
 		{"an exclusion is not read back", "A", did(model.Action{Kind: model.ActionExcludeNodes, NodeIDs: "node-3"}, looks{})},
 		{"an exclusion that is given back is still read", "A", did(model.Action{Kind: model.ActionIncludeNodes, NodeIDs: "node-3"}, looks{excluded: "node-3"})},
 		{"a password is set that its Secret has no more", "H", did(model.Action{Kind: model.ActionChangePassword, SecretVersion: model.SecretVersion{ResourceVersion: "1"}}, looks{secret: model.SecretVersion{ResourceVersion: "2"}})},
@@ -174,7 +174,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			s := Schedule{Seed: 3, Start: Start{Hot: 3, Tables: []string{"1"}, Shards: 1}}
 			w := newWorld(&s, nil, nil)
 			for w.stored.record.Operation != nil || !w.stored.record.Bootstrap.Done {
-				w.turnOnce()
+				w.passOnce()
 			}
 			w.addTable("doc.a", "1", 1, firstVersion)
 			w.advance(w.now + minute)

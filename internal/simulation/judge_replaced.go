@@ -117,9 +117,9 @@ func (j *judge) empty(w *world, d *daemon, l *slot) {
 	}
 }
 
-// doomed: a volume goes whose claim a daemon has deleted. Whatever took its pod down, what was found
+// drainedForNewVolume: a volume goes whose claim a daemon has deleted. Whatever took its pod down, what was found
 // empty has stayed so: a copy that came back is started elsewhere too.
-func (j *judge) doomed(w *world, l *slot, s *shard, lost func(int) bool) {
+func (j *judge) drainedForNewVolume(w *world, l *slot, s *shard, lost func(int) bool) {
 	for disk := range maxDisks {
 		if k := l.claimOn(disk); lost(disk) && k.exists && (!k.ours || j.disturbed >= k.goingAt) {
 			return
@@ -149,8 +149,8 @@ func (w *world) replacing(node string) bool {
 	return false
 }
 
-// ending: somebody has deleted a pod since the turn began, and its process still runs: no answer of the
-// database shows that. Evictions wait for the budget, which is closed by then; a delete does not.
+// ending: somebody has deleted a pod since the pass began, and its process still runs: no answer of the database
+// shows that. Evictions wait for the budget, which is closed by then; a delete does not.
 func (j *judge) ending(w *world, d *daemon) bool {
 	return slices.ContainsFunc(w.used, func(i int) bool {
 		l := &w.slots[i]

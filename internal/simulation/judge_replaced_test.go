@@ -166,7 +166,7 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 			w.judge.orphans(w, w.daemons[0], &w.sets[0])
 		}},
 		{"a StatefulSet is recreated for nothing", "H", func(w *world) { w.judge.orphans(w, w.daemons[0], &w.sets[0]) }},
-		{"it is made again with claims of a class that nobody asked for", "H", func(w *world) {
+		{"it is recreated with claims of a class that nobody asked for", "H", func(w *world) {
 			s := deleted(w)
 			was := w.templates[s.template]
 			was.class = 2

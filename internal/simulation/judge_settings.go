@@ -19,8 +19,8 @@ func (j *judge) set(w *world, d *daemon, key string, s *clusterSetting, value st
 	}
 	if s.theirAt >= d.checked && s.theirAt > 0 {
 		// Between its look and its write: SET GLOBAL takes no condition and replaces what
-		// it finds, so from here on it is as if nobody had set it. A hold or an exclusion
-		// that a transient value hides is taken back at once, a live setting is not.
+		// it finds, so from here on it is as if nobody had set it. An allocation lock or an exclusion that a transient
+		// value hides is taken back at once, a live setting is not.
 		if s.transient == "" || key == jobsLogSize {
 			j.forget(key, s, value)
 		}

@@ -44,7 +44,7 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	}
 	head := &w.commits[w.fetched()]
 	hash := w.templates[wanted].hash
-	j.proven(w, s, hash)
+	j.snapshotProven(w, s, hash)
 	byHand := s.byHand // it gets back what a daemon had decided of it
 	s.byHand = false
 	// Where no pod has come up on the one before, it may be tried: two were applied one after the other,
@@ -61,7 +61,7 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 			return
 		}
 	}
-	w.violate("H", "%s gets template %s; %s is wanted, %s is live and no pod runs it", s.name, hash, w.templates[head.tmpl].hash, w.templates[s.template].hash)
+	w.violate("H", "%s gets template %s; %s is desired, %s is live and no pod runs it", s.name, hash, w.templates[head.tmpl].hash, w.templates[s.template].hash)
 }
 
 // claimOf is the claim of a slot as its watch shows it; nil for none.
@@ -74,16 +74,16 @@ func (d *daemon) claimOf(l *slot) *model.Claim {
 	return nil
 }
 
-// proven: a template that no pod of its set has joined on stands in one set at
+// snapshotProven: a template that no pod of its set has joined on stands in one set at
 // most; pods that others end come back on it.
-func (j *judge) proven(w *world, s *set, hash string) {
+func (j *judge) snapshotProven(w *world, s *set, hash string) {
 	if w.master < 0 && s.eligible {
 		return // without a master nobody joins, whatever the template
 	}
 	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash || w.joinedOn(w.setIndex(s.name), hash) {
 		return
 	}
-	if index := w.setIndex(s.name); w.unproven(index) || w.awaits(index) {
+	if index := w.setIndex(s.name); w.onTrial(index) || w.awaits(index) {
 		// External changes have put both sets on trial: a daemon that gives a second set an
 		// unverified template is caught when it does. To replace that template puts no more pods
 		// at risk: as many sets are on trial as before, and the pods of this one that are ready
@@ -91,7 +91,7 @@ func (j *judge) proven(w *world, s *set, hash string) {
 		return
 	}
 	for i := range w.sets {
-		if o := &w.sets[i]; o != s && w.unproven(i) {
+		if o := &w.sets[i]; o != s && w.onTrial(i) {
 			w.violate("B", "%s gets template %s, and no pod of %s has joined yet on its new one, %s", s.name, hash, o.name, w.templates[o.template].hash)
 		}
 	}
@@ -109,8 +109,8 @@ func (w *world) proves(l *slot) {
 	}
 }
 
-// unproven: pods of a set were made on its template, and none has ever joined on it.
-func (w *world) unproven(set int) bool {
+// onTrial: pods of a set were made on its template, and none has ever joined on it.
+func (w *world) onTrial(set int) bool {
 	s := &w.sets[set]
 	live := w.templates[s.template].hash
 	// A set without replicas puts nothing on its template, whoever ends the pods that

@@ -196,7 +196,7 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 	// While the watch of claims brings nothing it waits as far as the daemon is shown.
 	waits = waits || d.view.stalled[kindClaims] >= max(since, d.began)
 	if !waits && since < d.began-second || !c.offline {
-		w.violate("pace", "the daemon restarts %s, which runs what is wanted; its claim has %d GiB of %d (%s), offlineResize: restart %t",
+		w.violate("pace", "the daemon restarts %s, which runs what is desired; its claim has %d GiB of %d (%s), offlineResize: restart %t",
 			l.podName, l.claim.capacity, l.claim.asked, l.claim.resize, c.offline)
 	}
 }

@@ -36,7 +36,7 @@ func grownWorld() *world {
 	s := Schedule{Seed: 3, Start: Start{Hot: 3, Warm: 1, Tables: []string{"1"}, Shards: 1, Driver: quickDriver}}
 	w := newWorld(&s, nil, nil)
 	for w.stored.record.Operation != nil || !w.stored.record.Bootstrap.Done {
-		w.turnOnce()
+		w.passOnce()
 	}
 	w.advance(w.now + minute)
 	w.daemons[0].checked, w.daemons[0].began, w.daemons[0].want = w.now, w.now-second, w.fetched()
@@ -148,25 +148,25 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 			w.budgets[0].keep = 3
 			w.disrupts(&w.budgets[0])
 		}},
-		{"it is made again on the desired template", "H", func(w *world) {
+		{"it is recreated on the desired template", "H", func(w *world) {
 			again(w, func(_ *model.EffectiveSet, t *template) { t.content += 7 })
 		}},
-		{"it is made again with other counts", "H", func(w *world) {
+		{"it is recreated with other counts", "H", func(w *world) {
 			again(w, func(_ *model.EffectiveSet, t *template) { t.counts++ })
 		}},
-		{"it is made again with smaller claims", "H", func(w *world) {
+		{"it is recreated with smaller claims", "H", func(w *world) {
 			again(w, func(_ *model.EffectiveSet, t *template) { t.size-- })
 		}},
-		{"it is made again with fewer replicas", "A", func(w *world) {
+		{"it is recreated with fewer replicas", "A", func(w *world) {
 			again(w, func(e *model.EffectiveSet, _ *template) { e.Replicas-- })
 		}},
-		{"it is made again with more replicas", "H", func(w *world) {
+		{"it is recreated with more replicas", "H", func(w *world) {
 			again(w, func(e *model.EffectiveSet, _ *template) { e.Replicas++ })
 		}},
-		{"it is made again as one that founds a cluster", "identity", func(w *world) {
+		{"it is recreated as one that founds a cluster", "identity", func(w *world) {
 			again(w, func(e *model.EffectiveSet, _ *template) { e.InitialMasters = true })
 		}},
-		{"it is not made again", "E", func(w *world) {
+		{"it is not recreated", "E", func(w *world) {
 			deleted(w)
 			w.judge.gaps(w, w.daemons[0])
 			w.now += comesBackSoon + 1

@@ -10,8 +10,8 @@ import (
 
 // tells: whoever looks at a cluster that waits is told for what (`stevedore status` and the
 // metrics name the gate, docs/gates.md), by the name of what really holds: each has its own
-// remedy. It is asked after a turn that wrote nothing and did nothing, of what that turn was
-// shown by its watches and its reading.
+// remedy. It is asked after a pass that wrote nothing and did nothing, of what that pass was shown by its watches
+// and its reading.
 func (j *judge) tells(w *world, d *daemon) {
 	silent := d.calm && len(d.decision.Waits)+len(d.decision.Refusals) == 0 && !w.lags() && d.view.stalled[kindSets] <= w.now
 	if !silent {
@@ -53,7 +53,7 @@ func (j *judge) tells(w *world, d *daemon) {
 			lacks(gates.SuspendEarlyRule, "a cluster is to stand still that is being made")
 		}
 		if len(rec.Suspended) > 0 && op == nil && w.suspended() && d.differs(c) {
-			lacks(gates.SuspendedRule, "a suspended cluster is wanted on another template")
+			lacks(gates.SuspendedRule, "a suspended cluster is desired on another template")
 		}
 		return
 	}
@@ -164,7 +164,7 @@ func (w *world) lags() bool {
 	return false
 }
 
-// unready: a pod that is wanted is not ready, as its watch shows it.
+// unready: a pod that is desired is not ready, as its watch shows it.
 func (d *daemon) unready() bool {
 	for _, s := range d.decision.Record.Sets {
 		ready := 0
@@ -204,7 +204,7 @@ func (j *judge) begins(w *world, d *daemon, before, next *model.Record) {
 		w.violate("H", "a %s begins, and somebody has commanded to abort", kind)
 	}
 	// What was read counts until the decision.
-	if led, unchanged := w.now-d.ledAt, w.now-d.readState; kind == model.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) && unchanged < millis(policy.TrialFor.Milliseconds()) {
+	if led, unchanged := w.now-d.hadMasterAt, w.now-d.readState; kind == model.OperationShrink && led+second < millis(policy.MasterStableFor.Milliseconds()) && unchanged < millis(policy.TrialFor.Milliseconds()) {
 		w.violate("B", "a shrink begins, and the master is another one for %d ms only, the cluster state for %d ms", led, unchanged)
 	}
 	if kind != model.OperationSuspend || j.stopped != [3]bool{} {

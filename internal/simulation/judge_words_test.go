@@ -120,20 +120,20 @@ func TestWhatBeginsAndEndsIsSoByWhatWasShown(t *testing.T) {
 			reports("GrowSucceeded")(w, d)
 		}},
 		{"a shrink begins, and its master is new", "B", func(w *world, d *daemon) {
-			d.ledAt, d.readState = w.now-second, w.now-2*second
+			d.hadMasterAt, d.readState = w.now-second, w.now-2*second
 			w.judge.begins(w, d, &model.Record{}, &model.Record{Operation: &model.Operation{Kind: model.OperationShrink, Started: epoch}})
 		}},
 		{"a shrink begins, and nothing has happened for a while", "", func(w *world, d *daemon) {
-			d.ledAt, d.readState, w.stateAt = w.now-second, w.now-3*second, w.now-200 // since it was read
+			d.hadMasterAt, d.readState, w.stateAt = w.now-second, w.now-3*second, w.now-200 // since it was read
 			w.judge.begins(w, d, &model.Record{}, &model.Record{Operation: &model.Operation{Kind: model.OperationShrink, Started: epoch}})
 		}},
 		{"a restart begins that is aborted", "H", func(w *world, d *daemon) {
 			w.commands, w.commandedFor, w.commandedAt = model.Commands{Abort: "true"}, w.commits[0].desired.Revision, d.began-second
 			w.judge.reported(w, d, &model.Report{Reason: "RestartStarted", Status: model.StatusInProgress})
 		}},
-		{"a hold is hidden twice in a second", "pace", func(w *world, d *daemon) {
+		{"an allocation lock is hidden twice in a second", "pace", func(w *world, d *daemon) {
 			d.hidden = w.now - second
-			w.judge.done(w, d, &model.Action{Kind: model.ActionHoldAllocation}, model.ResultHidden)
+			w.judge.done(w, d, &model.Action{Kind: model.ActionLockAllocation}, model.ResultHidden)
 		}},
 		{"a group grows onto a claim that does not say whose it is", "identity", func(w *world, d *daemon) {
 			d.view.claims = append(d.view.claims, model.Claim{Name: w.slots[3].claimName})
@@ -160,7 +160,7 @@ func ruled(t *testing.T, does func(*world, *daemon)) *Violation {
 	w := newWorld(&s, nil, nil)
 	d := w.daemons[0]
 	for range 200 {
-		w.turnOnce()
+		w.passOnce()
 	}
 	require.Equal(t, model.StageVerified, w.stored.record.Stage)
 	w.advance(w.now + minute)

@@ -1,25 +1,25 @@
 package simulation
 
-// longestPace is the most between two turns to which nothing new has come.
+// longestPace is the most between two passes to which nothing new has come.
 const longestPace = 16 * second
 
-// calmPace is the least between two turns once all faults are over, where the last
-// one did nothing: nothing is to be met any more.
+// calmPace is the least between two passes once all faults are over, where the last one did nothing: nothing is to
+// be met any more.
 const calmPace = 5 * second
 
-// pace is when a daemon takes its next turn by itself. Looks at a world that
-// stands still are thinned out: each of them waits four times as long as the one
-// before. As soon as something happens, the next look is when it would have been.
+// pace is when a daemon takes its next pass by itself. Looks at a world that stands still are thinned out: each of
+// them waits four times as long as the one before. As soon as something happens, the next look is when it would
+// have been.
 type pace struct {
 	poll    millis // how soon it wants to look again
-	ended   millis // when its last turn ended
-	calm    bool   // that turn wrote nothing and did nothing
+	ended   millis // when its last pass ended
+	calm    bool   // that pass wrote nothing and did nothing
 	moments int    // what had happened by then
-	spaced  millis // between turns to which nothing new has come
+	spaced  millis // between passes to which nothing new has come
 	called  bool   // a watch has shown something since
 }
 
-// sleeps plans the next turn.
+// sleeps plans the next pass.
 func (d *daemon) sleeps(wait millis, calm bool) {
 	w, p := d.w, &d.pace
 	wait = max(wait, 20)
@@ -66,4 +66,4 @@ func (w *world) stir() {
 }
 
 // moments counts what has happened, the daemons' turns aside.
-func (w *world) moments() int { return w.steps - w.turns }
+func (w *world) moments() int { return w.steps - w.passes }

@@ -30,7 +30,7 @@ type commit struct {
 	bad         badness
 	restartedAt string
 	jobsLog     string // stats.jobs_log_size, "" for none
-	// warm: the group is wanted. before are the replicas that a suspension ended.
+	// warm: the group is desired. before are the replicas that a suspension ended.
 	warm             bool
 	before           [3]int
 	paused, released bool
@@ -77,7 +77,7 @@ type people struct {
 	hidden bool
 }
 
-func (w *world) wantedTemplate(commit int, set string) int {
+func (w *world) desiredTemplate(commit int, set string) int {
 	return w.commits[commit].tmpls[w.setKind(&w.sets[w.setIndex(set)])]
 }
 
@@ -215,7 +215,7 @@ func (w *world) happenItems() {
 
 // faultAt is what meets a daemon's call.
 func (w *world) faultAt(d *daemon, c call) callFault {
-	if w.began < 0 || c == callTurn && w.inOperation+w.inRecreation+w.inReplacement+w.inDisking+w.inBackup+w.inDrill == 0 {
+	if w.began < 0 || c == callPass && w.inOperation+w.inRecreation+w.inReplacement+w.inDisking+w.inBackup+w.inDrill == 0 {
 		return noFault
 	}
 	for i := 0; i < len(w.left); i++ {

@@ -194,8 +194,8 @@ func (w *world) recreating() bool {
 	return false
 }
 
-// keepsVolumes: volumes that have grown never become smaller, and none is wanted that the driver
-// cannot give; what works offline is restarted for.
+// keepsVolumes: volumes that have grown never become smaller, and none is desired that the driver cannot give;
+// what works offline is restarted for.
 func (w *world) keepsVolumes(c *commit) {
 	switch {
 	case w.driver() == noDriver:

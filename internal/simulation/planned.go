@@ -71,14 +71,14 @@ var pairPushes = []What{
 	pushGrow, pushShrink, pushShrink, pushTemplate, pushRestart, pushUpgrade, pushSetting, pushAddGroup, pushRemoveGroup, pushSuspend,
 }
 
-// Pair is a cluster in a state and what is wanted of it next, made of a seed.
+// Pair is a cluster in a state and what is desired of it next, made of a seed.
 type Pair struct {
 	w *world
 	d *daemon
 }
 
 // NewPair brings a cluster of a seed to rest, some of them through earlier
-// changes, and pushes what is wanted next; nothing goes wrong.
+// changes, and pushes what is desired next; nothing goes wrong.
 func NewPair(seed uint64, story *strings.Builder) (*Pair, error) {
 	s := NewSchedule(seed)
 	s.Items, s.Start.Second, s.Start.Early = nil, false, false
@@ -108,9 +108,9 @@ func NewPair(seed uint64, story *strings.Builder) (*Pair, error) {
 		p.push(&r)
 	}
 	if r.oneIn(4) {
-		// The plan is of a cluster in the middle of what is wanted.
+		// The plan is of a cluster in the middle of what is desired.
 		for range r.between(1, 80) {
-			w.turnOnce()
+			w.passOnce()
 		}
 	}
 	return p, nil
@@ -132,11 +132,11 @@ func (p *Pair) rest(what string) error {
 	w := p.w
 	from, since, last := w.now, w.now, w.resource
 	for turns := 0; w.now-since < atRest; turns++ {
-		w.turnOnce()
+		w.passOnce()
 		if w.resource != last {
 			since, last = w.now, w.resource
 		}
-		if turns > mostTurns || w.now-from > 4*longest {
+		if turns > mostPasses || w.now-from > 4*longest {
 			return fmt.Errorf("%s does not come to rest: %s", what, describe(&w.stored.record))
 		}
 	}

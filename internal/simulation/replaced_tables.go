@@ -135,7 +135,7 @@ func (w *world) swapStrings(l *slot, query string, arguments []any) (rows [][]st
 		if t.denied || name != arguments[0] || w.hiddenAt(l, t) {
 			continue
 		}
-		_, missing, under := w.health(i, w.wantedReplicas(t))
+		_, missing, under := w.health(i, w.desiredReplicas(t))
 		switch {
 		case strings.Contains(query, "missing_shards"):
 			rows = append(rows, []string{schema, fmt.Sprint(missing), fmt.Sprint(under)})

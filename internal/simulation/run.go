@@ -28,18 +28,17 @@ type Result struct {
 
 // bounds of a schedule.
 const (
-	longest   = 45 * minute
-	mostTurns = 20_000
-	least     = 140 // steps until all faults end, where the schedule says how many
+	longest    = 45 * minute
+	mostPasses = 20_000
+	least      = 140 // steps until all faults end, where the schedule says how many
 )
 
-// Run runs a schedule to its end; the story, where it is wanted, says what
-// happened.
+// Run runs a schedule to its end; the story, where it is desired, says what happened.
 func Run(s Schedule, stats *Statistics, story *strings.Builder) Result {
 	return run(s, stats, story, nil)
 }
 
-// run adds each decision to digest, where that is wanted.
+// run adds each decision to digest, where that is desired.
 func run(s Schedule, stats *Statistics, story *strings.Builder, digest hash.Hash) (result Result) {
 	w := newWorld(&s, stats, story)
 	w.digest = digest
@@ -101,8 +100,8 @@ func newWorld(s *Schedule, stats *Statistics, story *strings.Builder) *world {
 	return w
 }
 
-// turnOnce lets the world go on until the next daemon's turn, and takes it.
-func (w *world) turnOnce() {
+// passOnce lets the world go on until the next daemon's turn, and takes it.
+func (w *world) passOnce() {
 	d := w.nextAwake()
 	for w.now < d.wake {
 		before := w.steps
@@ -140,8 +139,8 @@ func (w *world) run() bool {
 	turns := 0
 	bootstrapped := func() bool { return w.stored.record.Bootstrap.Done && w.stored.record.Operation == nil }
 	for !bootstrapped() && !(w.schedule.Start.Early && w.now > w.began+eventful) {
-		w.turnOnce()
-		if turns++; turns > mostTurns || w.now > longest {
+		w.passOnce()
+		if turns++; turns > mostPasses || w.now > longest {
 			w.violate("E", "the bootstrap does not end")
 		}
 	}
@@ -151,8 +150,8 @@ func (w *world) run() bool {
 	}
 	if w.schedule.Start.Adopted {
 		// What is pushed before a daemon has seen the cluster is what that was adopted with.
-		for w.adopt(); !w.seenAdopted() && turns < mostTurns; turns++ {
-			w.turnOnce()
+		for w.adopt(); !w.seenAdopted() && turns < mostPasses; turns++ {
+			w.passOnce()
 		}
 	}
 	if w.began < 0 {
@@ -161,8 +160,8 @@ func (w *world) run() bool {
 	}
 	end, enough := w.began+eventful, max(w.steps+w.schedule.Steps, least)
 	for w.now < end {
-		w.turnOnce()
-		if turns++; turns > mostTurns {
+		w.passOnce()
+		if turns++; turns > mostPasses {
 			w.violate("E", "%d turns in %d s of faults: a hot loop", turns, eventful/second)
 		}
 		if w.schedule.Steps > 0 && w.steps >= enough {
@@ -193,7 +192,7 @@ func (w *world) run() bool {
 	w.heal()
 	from := w.now
 	for settled := false; !settled; {
-		w.turnOnce()
+		w.passOnce()
 		turns++
 		if w.disked() && w.now-from > 10*minute && w.mixes() {
 			w.freesDisks()
@@ -201,7 +200,7 @@ func (w *world) run() bool {
 		if w.now-from > 15*minute {
 			w.dropsForgotten()
 		}
-		if turns > mostTurns || w.now-from > longest {
+		if turns > mostPasses || w.now-from > longest {
 			if w.judge.beyondRescue(w) {
 				return false
 			}
@@ -269,11 +268,11 @@ var tableNames = []string{"doc.a", "doc.b", "doc.c", "doc.d"}
 // false where something went on meanwhile, which may be something late; three
 // times is too often.
 func (w *world) rest() bool {
-	w.turnOnce()
+	w.passOnce()
 	w.advance(w.now + 20*second)
 	before, from := w.resource, w.now
 	for range 2 {
-		w.turnOnce()
+		w.passOnce()
 	}
 	settled := w.unsettled(false) == ""
 	if w.resource == before {
@@ -334,7 +333,7 @@ func (w *world) reachable() commit {
 	return c
 }
 
-// unwellOn: a pod is never ready on what is wanted.
+// unwellOn: a pod is never ready on what is desired.
 func (w *world) unwellOn(content int) bool {
 	return slices.ContainsFunc(w.used, func(i int) bool { return w.slots[i].unwellOn == content })
 }

@@ -191,7 +191,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		}
 		d.looked.tablesAt = w.now
 		for i := range w.tables {
-			if colour, _, _ := w.health(i, w.wantedReplicas(&w.tables[i])); colour > 1 && !w.tables[i].denied {
+			if colour, _, _ := w.health(i, w.desiredReplicas(&w.tables[i])); colour > 1 && !w.tables[i].denied {
 				d.looked.lacking = w.tables[i].name
 				rows = append(rows, []string{"doc", w.tables[i].name})
 			}
@@ -202,7 +202,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		}
 		worst, missing, under := 1, 0, 0
 		for i := range w.tables {
-			colour, m, u := w.health(i, w.wantedReplicas(&w.tables[i]))
+			colour, m, u := w.health(i, w.desiredReplicas(&w.tables[i]))
 			worst, missing, under = max(worst, int(colour)), missing+m, under+u
 		}
 		rows = [][]string{{[...]string{"", "GREEN", "YELLOW", "RED"}[worst], versionText(int64(missing)), versionText(int64(under))}}
@@ -289,7 +289,7 @@ func (w *world) copyRows(superuser bool) (rows [][]string) {
 		if t.denied && !superuser {
 			continue
 		}
-		lacks := w.wantedReplicas(t) + 1
+		lacks := w.desiredReplicas(t) + 1
 		id := versionText(int64(s.id))
 		for j := range s.copies {
 			c := &s.copies[j]

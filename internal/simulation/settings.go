@@ -33,8 +33,8 @@ type jobsLogSeen struct {
 	below  string // the persistent one
 }
 
-// goesBy notes that a daemon decides by its reading, which may be older than what is wanted
-// by now, where a transient value is all that is seen, and below it is not what is wanted.
+// goesBy notes that a daemon decides by its reading, which may be older than what is desired by now, where a
+// transient value is all that is seen, and below it is not what is desired.
 func (d *daemon) goesBy() {
 	d.w.hidden = d.w.hidden || d.saw.hidden && d.saw.below != d.w.commits[d.want].jobsLog
 }
@@ -106,7 +106,7 @@ func (j *judge) jobsLogSet(w *world, d *daemon, value string) {
 	s := &w.jobsLog
 	if (!w.ours || w.namedNoMore(s.theirAt)) && value != "" {
 		// A definition that names it for the first time, or again after it named it no more,
-		// cannot know whose it is: what is not wanted is not recorded.
+		// cannot know whose it is: what is not desired is not recorded.
 		s.theirs = ""
 		return
 	}

@@ -155,7 +155,7 @@ func (s *shard) promote() {
 	}
 }
 
-func (w *world) wantedReplicas(t *table) int {
+func (w *world) desiredReplicas(t *table) int {
 	eligible := 0
 	for _, i := range w.used {
 		if l := &w.slots[i]; l.pod.joined && !l.set.masters && w.allowed(t, l) {
@@ -184,7 +184,7 @@ func (w *world) countWanted() {
 	for i := range w.tables {
 		t := &w.tables[i]
 		if excludes || t.filtered() {
-			w.wants = append(w.wants, w.wantedReplicas(t))
+			w.wants = append(w.wants, w.desiredReplicas(t))
 		} else {
 			w.wants = append(w.wants, t.wanted(members)) // as most are, most of the time
 		}

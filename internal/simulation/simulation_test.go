@@ -40,12 +40,12 @@ func TestTheSameSeedTellsTheSameStory(t *testing.T) {
 }
 
 // What the simulation has found, each reduced to what it needs.
-func TestWhatWasFoundStaysMended(t *testing.T) {
+func TestWhatWasFoundStaysCorrected(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		s    Schedule
 	}{
-		{"the only node of a cluster hangs on a bad template, and a correction comes", Schedule{
+		{"the only node of a cluster is stuck on a bad template, and a correction comes", Schedule{
 			Seed: 61, Start: Start{Hot: 1, Shards: 1},
 			Items: []Item{{What: pushBadTemplate, At: 4900, A: 2, B: 5}},
 		}},
@@ -53,7 +53,7 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 			Seed: 43, Start: Start{Hot: 1, Warm: 2, Shards: 1},
 			Items: []Item{{What: pushRestart, At: 99900, B: 4}, {What: pushBadTemplate, At: 281500, A: 5, B: 5}},
 		}},
-		{"the record is lost while the only node hangs", Schedule{
+		{"the record is lost while the only node is stuck", Schedule{
 			Seed: 20, Start: Start{Hot: 1, Shards: 1},
 			Items: []Item{{What: pushBadTemplate, At: 76600, B: 4}, {What: loseRecord, Call: 38, A: 16, B: 35}},
 		}},
@@ -94,7 +94,7 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 			Seed: 1739, Start: Start{Hot: 1, Tables: []string{"1"}, Shards: 1, Leave: true},
 			Items: []Item{{What: pushBadTemplate, At: 3100, A: 5, B: 7}, {What: pushSuspend, At: 80200, A: 5, B: 1}},
 		}},
-		{"more copies are wanted than there are nodes, then a group more, amid a restart", Schedule{
+		{"more copies are desired than there are nodes, then a group more, amid a restart", Schedule{
 			Seed: 1454, Start: Start{Hot: 2, Tables: []string{"0-all"}, Shards: 1, Leave: true},
 			Items: []Item{{What: pushRestart, At: 2600, A: 6, B: 2}, {What: pushAddGroup, At: 124000, A: 3}, {What: alterReplicas, Call: 13, A: 11, B: 47}},
 		}},
@@ -102,11 +102,11 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 			Seed: 1603, Start: Start{Hot: 1, Shards: 1, Leave: true, Zones: true},
 			Items: []Item{{What: pushBadTemplate, At: 4500, A: 2, B: 2}, {What: pushAddGroup, At: 53500, A: 4, B: 1}, {What: pushRemoveGroup, At: 277900, A: 1, B: 2}},
 		}},
-		{"what hangs while the cluster is being made is corrected", Schedule{
+		{"what is stuck while the cluster is being made is corrected", Schedule{
 			Seed: 1677, Start: Start{Hot: 1, Warm: 3, Shards: 1, Leave: true, Zones: true, Early: true},
 			Items: []Item{{What: pushBadTemplate, At: 700, A: 2, B: 5}},
 		}},
-		{"a data node hangs while its masters are being made", Schedule{
+		{"a data node is stuck while its masters are being made", Schedule{
 			Seed: 1581, Start: Start{Masters: 3, Hot: 1, Shards: 1, Leave: true, Zones: true, Early: true},
 			Items: []Item{{What: pushBadTemplate, At: 300, A: 2}},
 		}},
@@ -122,12 +122,12 @@ func TestWhatWasFoundStaysMended(t *testing.T) {
 			Seed: 3330, Start: Start{Hot: 2, Warm: 1, Shards: 1},
 			Items: []Item{{What: pushTemplate, At: 42100, A: 7, B: 3}, {What: loseVolume, Call: 33, A: 35, B: 8}, {What: conflict, Call: 1, A: 58, B: 56}},
 		}},
-		{"a restart is aborted while its first pod hangs", Schedule{
+		{"a restart is aborted while its first pod is stuck", Schedule{
 			Seed: 6202, Start: Start{Masters: 3, Hot: 1, Warm: 1, Shards: 1, Extend: true, Leave: true},
 			Items: []Item{{What: pushBadTemplate, At: 1600, A: 2}, {What: pushPause, At: 39700, A: 1, B: 3}, {What: pushRevert, At: 58700, B: 4},
 				{What: crashProcess, Call: 39, A: 30, B: 52}, {What: killBefore, Call: 20, A: 52, B: 30}, {What: abortCommand, At: 69900, A: 59, B: 7}},
 		}},
-		{"a process dies while the restart's first pod hangs on a template that cannot run", Schedule{
+		{"a process dies while the restart's first pod is stuck on a template that cannot run", Schedule{
 			Seed: 18795, Start: Start{Hot: 2, Shards: 1, Extend: true, Leave: true},
 			Items: []Item{{What: pushBadTemplate, At: 200, A: 2, B: 7}, {What: pushRelease, At: 16400, A: 2, B: 3}, {What: pushRelease, At: 75200, A: 6, B: 1}, {What: crashProcess, At: 121700, A: 55, B: 36}},
 		}},
@@ -150,7 +150,7 @@ func TestSoakAllTimingsAndSchedules(t *testing.T) {
 	if !soaks() {
 		t.Skip("takes a minute: `make soak` runs it")
 	}
-	t.Run("what was found", TestWhatWasFoundStaysMended)
+	t.Run("what was found", TestWhatWasFoundStaysCorrected)
 	t.Run("a node that nobody may ask about", TestANodeStaysWhileAnybodySeesAShardOnIt)
 }
 
@@ -212,7 +212,7 @@ func TestTheJudgeNotices(t *testing.T) {
 			s := Schedule{Seed: 3, Start: Start{Hot: 3, Warm: 1, Tables: []string{"1"}, Shards: 4}}
 			w := newWorld(&s, nil, nil)
 			for w.stored.record.Operation != nil || !w.stored.record.Bootstrap.Done {
-				w.turnOnce()
+				w.passOnce()
 			}
 			w.addTable("doc.a", "1", 4, firstVersion)
 			w.advance(w.now + minute)

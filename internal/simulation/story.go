@@ -42,8 +42,8 @@ func describe(r *model.Record) string {
 			fmt.Fprintf(&b, " at %s %s", op.Restart.Set, op.Restart.Pod)
 		}
 	}
-	if r.Hold != nil {
-		fmt.Fprintf(&b, ", holds %s", r.Hold.Value)
+	if r.Lock != nil {
+		fmt.Fprintf(&b, ", holds %s", r.Lock.Value)
 	}
 	fmt.Fprintf(&b, ", last %s %s %s", r.Last.Operation, r.Last.Status, r.Last.Names)
 	return b.String()

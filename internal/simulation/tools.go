@@ -187,7 +187,7 @@ func (o objects) ShrinkSet(_ context.Context, name, uid, version string, from, t
 	return nil
 }
 
-func (o objects) ForgetHold(_ context.Context, name, uid string) error {
+func (o objects) ForgetOwned(_ context.Context, name, uid string) error {
 	w := o.d.w
 	f, err := o.d.write()
 	if err != nil {
@@ -197,7 +197,7 @@ func (o objects) ForgetHold(_ context.Context, name, uid string) error {
 	if s == nil {
 		return execute.ErrNotFound
 	}
-	w.say("daemon %s takes the annotation of a hold off %s", o.d.name, name)
+	w.say("daemon %s takes the annotation of an allocation lock off %s", o.d.name, name)
 	s.hold = ""
 	w.setChanged(s)
 	if err := o.d.after(f); err != nil {
@@ -283,7 +283,7 @@ func (o objects) Run(_ context.Context, pod, statement string) (string, error) {
 	if l == nil || w.now < w.unreachable || w.now < w.dead[l.kube] {
 		return "", errors.New("exec: connection refused")
 	}
-	if !l.pod.up || w.hangs(l) {
+	if !l.pod.up || w.processHangs(l) {
 		return "", execute.ErrCrashFailed // it runs beside the process, and hears nothing
 	}
 	if statement == "SELECT name FROM sys.users" && w.master >= 0 && !w.recovered {

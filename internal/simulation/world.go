@@ -70,9 +70,9 @@ type world struct {
 	rightUnknown millis
 	// unlimited: the driver that could give no more gives what it is asked for.
 	unlimited bool
-	// steps counts what happened: events of the world, turns of the daemons, and
-	// their calls, at each of which a fault may strike. turns are the turns in it.
-	steps, turns int
+	// steps counts what happened: events of the world, passes of the daemons, and
+	// their calls, at each of which a fault may strike. passes are the passes in it.
+	steps, passes int
 	// rests counts how often it seemed to be at rest and was not.
 	rests int
 	// healed is true once all faults are over.

@@ -86,8 +86,8 @@ func Words(d *model.Denial) string {
 	return d.Privilege + " on " + strings.ToLower(d.Class) + " " + d.Ident + " is denied to " + d.Grantee
 }
 
-// cure is the statement that ends the denial.
-func cure(d *model.Denial, privileges string) string {
+// remedy is the statement that ends the denial.
+func remedy(d *model.Denial, privileges string) string {
 	if d.Class == "SCHEMA" && d.Ident == SystemSchema && d.Grantee == names.SystemUser {
 		// Which of the two it is cannot be read.
 		return "GRANT ALL PRIVILEGES TO " + `"` + d.Grantee + `"; REVOKE ALL` + on(d) + ` FROM "` + d.Grantee + `"`
@@ -105,7 +105,7 @@ func systemDenied(v *view.View) (model.Reason, bool) {
 	if !db.DeniedKnown {
 		return model.Reason{}, false
 	}
-	var words, cures []string
+	var words, remedies []string
 	for i := 0; i < len(db.Denied); {
 		d := &db.Denied[i]
 		var privileges []string
@@ -116,13 +116,13 @@ func systemDenied(v *view.View) (model.Reason, bool) {
 			}
 			words, privileges = append(words, Words(next)), append(privileges, next.Privilege)
 		}
-		cures = append(cures, cure(d, strings.Join(slices.Compact(privileges), ", ")))
+		remedies = append(remedies, remedy(d, strings.Join(slices.Compact(privileges), ", ")))
 	}
 	const most = 5
-	if len(cures) > most {
-		cures = append(cures[:most], "and so on")
+	if len(remedies) > most {
+		remedies = append(remedies[:most], "and so on")
 	}
-	return gates.SystemDenied(words, cures)
+	return gates.SystemDenied(words, remedies)
 }
 
 // WatchDenied says in every pass what `system` is denied, and reports each change of it once.
@@ -145,9 +145,9 @@ func WatchDenied(t *pass.Pass) {
 	}
 }
 
-// Blind refuses, or waits, before nodes are removed for good while `system` may not see all
+// TablesMayBeHidden refuses, or waits, before nodes are removed for good while `system` may not see all
 // shards, or while that is not known.
-func Blind(t *pass.Pass) bool {
+func TablesMayBeHidden(t *pass.Pass) bool {
 	if t.Refuses(systemDenied(&t.View)) {
 		return true
 	}

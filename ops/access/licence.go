@@ -54,14 +54,14 @@ func Relicence(t *pass.Pass) {
 	}
 	change := t.Record.LicenseChange
 	change.Pending = secret.Version
-	if change.Told == "" {
-		change.Told = model.PasswordChangeStarted
+	if change.Reported == "" {
+		change.Reported = model.PasswordChangeStarted
 	}
 	a := model.Action{Kind: model.ActionSetLicense, Pod: pod, Secret: *t.Desired.License, SecretVersion: secret.Version, Version: runs(&t.View)}
 	for i := range t.Observed.Failures {
 		f := &t.Observed.Failures[i]
-		if f.Action.Kind == model.ActionSetLicense && f.Count >= passwordAttempts && change.Told != model.PasswordChangeFailed {
-			change.Told = model.PasswordChangeFailed
+		if f.Action.Kind == model.ActionSetLicense && f.Count >= passwordAttempts && change.Reported != model.PasswordChangeFailed {
+			change.Reported = model.PasswordChangeFailed
 			t.Report(model.Report{Reason: "LicenceChangeFailed", Status: model.StatusFailure, Warning: true,
 				Message: fmt.Sprintf("the licence of Secret %s could not be set in %d attempts and is still being tried: %s", a.Secret.Name, f.Count, f.Message)})
 		}

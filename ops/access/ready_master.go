@@ -24,7 +24,7 @@ func ReadyMaster(t *pass.Pass) (string, bool) {
 			if view.Serves(p) {
 				return p.Name, true
 			}
-			if p != nil && running == "" && view.UpLong(&t.View, p) {
+			if p != nil && running == "" && view.RunsLong(&t.View, p) {
 				running = p.Name
 			}
 			if first == "" {
@@ -39,5 +39,5 @@ func ReadyMaster(t *pass.Pass) (string, bool) {
 // Down reports whether the cluster is suspended or being stopped: it is right that nobody
 // answers.
 func Down(v *view.View) bool {
-	return len(v.Record.Suspended) > 0 && (v.Record.Operation == nil || setting.Suspending(v))
+	return len(v.Record.Suspended) > 0 && (v.Record.Operation == nil || setting.SuspensionRuns(v))
 }

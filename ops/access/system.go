@@ -36,7 +36,7 @@ func SystemLogin(t *pass.Pass, secret model.Secret) {
 		return
 	case db.SystemLogin == model.LoginOK:
 		t.Record.Bootstrap.System = secret.Version
-		if t.Record.Bootstrap.SystemChange.Told != "" {
+		if t.Record.Bootstrap.SystemChange.Reported != "" {
 			t.Feedback(passwordUpdate, model.StatusSuccess, "PasswordChanged", "user system logs in with the password that its Secret has now")
 		}
 		t.Record.Bootstrap.SystemChange = model.SystemChange{}
@@ -52,16 +52,16 @@ func SystemLogin(t *pass.Pass, secret model.Secret) {
 func systemRefused(t *pass.Pass, secret model.Secret) {
 	c := t.Record.Bootstrap.SystemChange
 	if c.Refused != secret.Version {
-		c = model.SystemChange{Refused: secret.Version, Since: t.Now, Told: c.Told}
+		c = model.SystemChange{Refused: secret.Version, Since: t.Now, Reported: c.Reported}
 	}
 	t.Record.Bootstrap.SystemChange = c
 	since := t.Elapsed(c.Since)
 	if secret.Version == t.Record.Bootstrap.System {
-		if p := t.GatewayWaits(); p != nil {
+		if p := t.PodAwaitsGateway(); p != nil {
 			t.Wait(view.GatewayReason(&t.View, p))
 			return
 		}
-		if n := t.Nodes(t.Record.Sets); since >= pass.SystemRefusedLong && n.Ready == n.Wanted {
+		if n := t.Nodes(t.Record.Sets); since >= pass.SystemRefusedLong && n.Ready == n.Expected {
 			t.Refuse(gates.SystemRefused(secret.Name, since))
 		}
 		return
@@ -88,15 +88,15 @@ func systemRefused(t *pass.Pass, secret model.Secret) {
 // changeSystem records what it sets before it is set: after a kill the daemon tries a login
 // first.
 func changeSystem(t *pass.Pass, c model.SystemChange, a model.Action) {
-	if c.Told == "" {
-		c.Told = model.PasswordChangeStarted
+	if c.Reported == "" {
+		c.Reported = model.PasswordChangeStarted
 		t.Feedback(passwordUpdate, model.StatusInProgress, "PasswordChangeStarted",
 			fmt.Sprintf("Secret %s has another password for user system: it is being set in the database", a.Secret.Name))
 	}
 	for i := range t.Observed.Failures {
 		f := &t.Observed.Failures[i]
-		if f.Action.Kind == model.ActionSetSystemUser && c.Told != model.PasswordChangeFailed && (f.Count >= passwordAttempts || t.Elapsed(c.Since) > systemChangeLong) {
-			c.Told = model.PasswordChangeFailed
+		if f.Action.Kind == model.ActionSetSystemUser && c.Reported != model.PasswordChangeFailed && (f.Count >= passwordAttempts || t.Elapsed(c.Since) > systemChangeLong) {
+			c.Reported = model.PasswordChangeFailed
 			t.Feedback(passwordUpdate, model.StatusFailure, "PasswordChangeFailed",
 				fmt.Sprintf("the password of user system could not be set for %s and is still being tried: %s", t.Elapsed(c.Since).Round(time.Second), f.Message))
 		}

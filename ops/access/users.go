@@ -58,14 +58,14 @@ func Users(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done {
 		return
 	}
-	unwanted := func(r model.RecordedUser) bool {
+	undesired := func(r model.RecordedUser) bool {
 		return !slices.ContainsFunc(t.Desired.Users, func(u model.User) bool { return u.Name == r.Name })
 	}
-	if !slices.ContainsFunc(t.Record.Bootstrap.Users, unwanted) {
+	if !slices.ContainsFunc(t.Record.Bootstrap.Users, undesired) {
 		return
 	}
 	t.Record.Bootstrap.Users = slices.DeleteFunc(slices.Clone(t.Record.Bootstrap.Users), func(r model.RecordedUser) bool {
-		if !unwanted(r) {
+		if !undesired(r) {
 			return false
 		}
 		if dropped(&t.View, r.Name) {
@@ -99,7 +99,7 @@ func makeUser(t *pass.Pass, u model.User, s model.Secret) {
 	}
 	a := model.Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version, SystemSecret: t.SystemSecret()}
 	made := next.Secret != (model.SecretVersion{})
-	// A user that somebody dropped is made again.
+	// A user that somebody dropped is recreated.
 	gone := dropped(&t.View, u.Name)
 	if why := s.Unusable[u.Secret.Key]; why != "" {
 		oddPassword(t, u, s, next, made && !gone, a, why)

@@ -18,8 +18,8 @@ type Saved struct {
 	Pods    []Pod         `json:"pods,omitempty"`
 	// Settings are cluster settings that crate-operator had left behind: they are taken off.
 	Settings []Setting `json:"settings,omitempty"`
-	// Away are StatefulSets as they were right before they were deleted last, by name: what is made
-	// again has the pods that there are, whoever has grown it since the first write.
+	// Away are StatefulSets as they were right before they were deleted last, by name: what is recreated has the pods
+	// that there are, whoever has grown it since the first write.
 	Away map[string]json.RawMessage `json:"away,omitempty"`
 	// Written is what is kept of a cluster whose StatefulSets somebody wrote; nil for one of
 	// crate-operator's.

@@ -68,9 +68,9 @@ func restartAsked(v *view.View) bool {
 	return !before.IsZero() && v.AnyPod(func(p *model.Pod) bool { return v.DesiredSet(p.Set) != nil && p.Created.Before(before) })
 }
 
-// SettleAdopted notes for which template a set is kept as it is, and forgets a set of which no pod
+// UpdateAdopted notes for which template a set is kept as it is, and forgets a set of which no pod
 // has the adopted template any more, nor may come back to it. A definition that is refused says nothing.
-func SettleAdopted(t *pass.Pass) {
+func UpdateAdopted(t *pass.Pass) {
 	var next []model.AdoptedSet
 	for _, a := range t.Record.Adopted {
 		live, desired := t.Live(a.Set), t.DesiredSet(a.Set)

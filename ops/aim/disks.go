@@ -12,14 +12,14 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// DisksWanted reports whether a StatefulSet is to get claims of further disks: their class is read.
-func DisksWanted(d *model.Desired) bool {
+// NeedsDiskClasses reports whether a StatefulSet is to get claims of further disks: their class is read.
+func NeedsDiskClasses(d *model.Desired) bool {
 	return !d.Removed && model.Any(d.Changes, func(c *model.Change) bool { return c.Class == model.ChangeDisks })
 }
 
 // refuseDisks refuses further disks of which no volume could be made, or that may be another
 // node's: not what a pod has already. And it refuses to take away a disk that a pod has, whose
-// StatefulSet was made again without it for a while.
+// StatefulSet was recreated without it for a while.
 func refuseDisks(t *pass.Pass) {
 	var asking []model.ClaimClass
 	for _, s := range t.Desired.Sets {
@@ -46,10 +46,10 @@ func refuseDisks(t *pass.Pass) {
 	refuseMissing(t, asking)
 }
 
-// madeTogether is how far apart the claims of one pod are made at most: the StatefulSet controller makes
+// createdTogether is how far apart the claims of one pod are made at most: the StatefulSet controller makes
 // them one after the other, in no order, and slowly where the API server is busy. No node is drained and
 // comes back on another volume within that time.
-const madeTogether = time.Minute
+const createdTogether = time.Minute
 
 // itsOwn reports whether a claim was a disk of this very pod's node before: CrateDB has written on it in
 // this cluster, and a disk that the pod has is not younger. The id of a node is on each of its disks, so
@@ -60,7 +60,7 @@ func itsOwn(v *view.View, c *model.Claim) bool {
 	}
 	return model.Any(v.Observed.Claims, func(o *model.Claim) bool {
 		its := o.Set == c.Set && o.Ordinal == c.Ordinal && model.DataVolume(o.Template) && view.HasTemplate(v, o.Set, o.Template)
-		older := !o.Made.IsZero() && !o.Made.After(c.Made.Add(madeTogether))
+		older := !o.Made.IsZero() && !o.Made.After(c.Made.Add(createdTogether))
 		return its && older && o.ClusterID == c.ClusterID && !o.Terminating
 	})
 }

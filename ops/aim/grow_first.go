@@ -51,35 +51,35 @@ func SizeFirst(v *view.View) bool {
 	return view.Unequal(v) && (GrowsFirst(v) || view.ShrinksFirst(v))
 }
 
-// Stops reports whether a drain goes no further, for it was aborted, or the definition is refused, or
-// the cluster is being suspended.
-func Stops(v *view.View) bool { return v.Rejected || v.Suspending || Aborted(v) }
+// DrainStops reports whether a drain goes no further: it was aborted, the definition is rejected, or the cluster
+// is suspending.
+func DrainStops(v *view.View) bool { return v.Rejected || v.Suspending || Aborted(v) }
 
-// LetsIn reports whether a restart or an upgrade makes room between two pods for nodes that
+// MakesRoom reports whether a restart or an upgrade makes room between two pods for nodes that
 // come, or go, or for a drain that is to be done again, and for which it would wait in vain. It begins
 // again after them. A template on trial
 // is verified before; that of a group that is to go and cannot roll back never is.
-func LetsIn(v *view.View) bool {
+func MakesRoom(v *view.View) bool {
 	r := v.Record.Operation.Restart
-	trial := TrialPods(v, r.Set) && (v.DesiredSet(r.Set) != nil || !NothingBefore(v, r) && !noWayBack(v, r))
-	if v.Rejected || v.Record.Hold != nil || trial {
+	trial := TrialPods(v, r.Set) && (v.DesiredSet(r.Set) != nil || !NothingToRollBackTo(v, r) && !cannotRollBack(v, r))
+	if v.Rejected || v.Record.Lock != nil || trial {
 		return false
 	}
 	// Nodes come and go once all pods have the same disks.
-	return SizeFirst(v) && !view.AnyMixed(v) || view.Refilled(v) && !Stops(v)
+	return SizeFirst(v) && !view.AnyMixed(v) || view.Refilled(v) && !DrainStops(v)
 }
 
 // StuckOnLive reports whether a pod of the set is stuck on its live template.
 func StuckOnLive(v *view.View, set string) bool {
 	live := v.Live(set)
-	return v.AnyPod(func(p *model.Pod) bool { return view.OnLive(p, live) && view.Unready(p) && view.Stuck(v, p) })
+	return v.AnyPod(func(p *model.Pod) bool {
+		return view.OnLive(p, live) && view.NotReady(p) && view.StuckSinceCreated(v, p)
+	})
 }
 
-// RollBackFirst rolls the set of a restart back where others come first and no pod is on its new
-// template yet: what is recreated meanwhile would be on that too. It gets the template again when
-// its turn comes. It does not roll back to what no pod of it runs any more, because the first one
-// has joined on another template since. Nor does it if no pod on the old template has joined: the
-// desired one is their remedy, and would come and go for ever.
+// RollBackFirst rolls the set of a restart back where others come first and no pod is on its new template yet: an
+// eviction would put a pod on it. It does not roll back to a template that no pod runs, or on which no pod has
+// joined: for those the desired template is the remedy.
 func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 	live, s := t.Live(r.Set), view.Recorded(t.Record.Sets, r.Set)
 	if r.Remembered == "" || live == nil || s == nil || live.Template == r.Remembered {
@@ -88,13 +88,13 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 	if upgradedVolume(&t.View, r.Set) {
 		return false
 	}
-	runs, cure := false, t.DesiredSet(r.Set) != nil && !UpgradeDue(&t.View)
+	runs, desiredIsRemedy := false, t.DesiredSet(r.Set) != nil && !UpgradeDue(&t.View)
 	for ordinal := range s.Replicas {
 		p := t.Pod(r.Set, ordinal)
 		if p == nil || p.Terminating || p.Template == live.Template {
 			return false
 		}
-		if p.Template == r.Remembered && (!cure || up(&t.View, p)) {
+		if p.Template == r.Remembered && (!desiredIsRemedy || joinedOrReady(&t.View, p)) {
 			runs = true
 		}
 	}
@@ -112,14 +112,14 @@ func upgradedVolume(v *view.View, set string) bool {
 	})
 }
 
-// up reports whether the node of a pod has joined. Where nobody can be asked, its pod is ready,
+// joinedOrReady reports whether the node of a pod has joined. Where nobody can be asked, its pod is ready,
 // as it is once the node has joined.
-func up(v *view.View, p *model.Pod) bool {
+func joinedOrReady(v *view.View, p *model.Pod) bool {
 	return view.Joined(v, p) || !v.Contact() && view.Serves(p)
 }
 
-// NothingBefore reports whether no template is remembered that the set could roll back to.
-func NothingBefore(v *view.View, r *model.Restart) bool {
+// NothingToRollBackTo reports whether no other template is remembered.
+func NothingToRollBackTo(v *view.View, r *model.Restart) bool {
 	live := v.Live(r.Set)
 	return r.Remembered == "" || live != nil && live.Template == r.Remembered
 }
@@ -135,7 +135,7 @@ func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
 			case p == nil || p.Terminating:
 				return false
 			case view.Joined(v, p):
-			case p.Ready || !view.Absent(v, p.NodeName) || !view.PendingRestart(v, s.Name) || !view.Stuck(v, p):
+			case p.Ready || !view.Absent(v, p.NodeName) || !view.PendingRestart(v, s.Name) || !view.StuckSinceCreated(v, p):
 				return false
 			default:
 				stuck = true
@@ -145,18 +145,18 @@ func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
 	return stuck
 }
 
-// TemplateMends reports whether only another operation brings these sets the template on which
+// OnlyTemplateHelps reports whether only another operation brings these sets the template on which
 // their nodes may join, or their pods be ready: an upgrade where some are stuck, and a restart
 // where all have joined.
-func TemplateMends(v *view.View, sets []model.RecordedSet) bool {
+func OnlyTemplateHelps(v *view.View, sets []model.RecordedSet) bool {
 	return !v.Rejected && (UpgradeDue(v) && OnlyStuck(v, sets) || view.OnlyNotReady(v, sets))
 }
 
 // UpgradeReplaces reports whether only an upgrade brings the desired template of a restart's
 // set: it has another version by now, and what the set ran before was lost with the record.
 func UpgradeReplaces(v *view.View, op *model.Operation) bool {
-	if v.Rejected || v.Record.Hold != nil && view.HasMaster(v) {
+	if v.Rejected || v.Record.Lock != nil && view.HasMaster(v) {
 		return false // what is held is given back first
 	}
-	return op.Kind == model.OperationRestart && UpgradeDue(v) && NothingBefore(v, op.Restart)
+	return op.Kind == model.OperationRestart && UpgradeDue(v) && NothingToRollBackTo(v, op.Restart)
 }

@@ -35,16 +35,16 @@ func Members(v *view.View) string {
 // MasterElapsed is how long the master has been the same, and how long it has to be.
 func MasterElapsed(v *view.View) gates.Elapsed {
 	o, long := &v.Desired.Operations, time.Time{}
-	out := gates.Elapsed{Time: Stood(v, long, v.Observed.Stable.Master), Needed: model.First(o.MasterStableFor, v.Policy.MasterStableFor, model.DefaultMasterStableFor)}
+	out := gates.Elapsed{Time: LastedFor(v, long, v.Observed.Stable.Master), Needed: model.First(o.MasterStableFor, v.Policy.MasterStableFor, model.DefaultMasterStableFor)}
 	if o.MasterStableFor == 0 && (v.Policy.MasterStableFor == 0 || v.Policy.TrialFor > 0) {
-		out.Unchanged, out.UnchangedNeeded = Stood(v, long, v.Observed.Stable.Unchanged), model.First(v.Policy.TrialFor, model.DefaultTrialFor)
+		out.Unchanged, out.UnchangedNeeded = LastedFor(v, long, v.Observed.Stable.Unchanged), model.First(v.Policy.TrialFor, model.DefaultTrialFor)
 	}
 	return out
 }
 
-// Stood is how long the database has been as it is, counted from `from` at the earliest: when
+// LastedFor is how long the database has been as it is, counted from `from` at the earliest: when
 // the lock was given back, and up to the last reading: what has happened since that nobody knows. 0 where nobody knows since when.
-func Stood(v *view.View, from, since time.Time) time.Duration {
+func LastedFor(v *view.View, from, since time.Time) time.Duration {
 	if since.IsZero() {
 		return 0
 	}

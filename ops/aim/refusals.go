@@ -51,7 +51,7 @@ func refuseNames(t *pass.Pass) {
 // all of them stay as they were: half of a change would be a state that nobody asked for.
 func RefuseDefinition(t *pass.Pass) {
 	before := len(t.Decision.Refusals)
-	park(t)
+	noteSuspension(t)
 	if len(t.Record.Sets) > 0 && !t.Suspending && !AsksToSuspend(&t.View) {
 		refuseSets(t)
 	}
@@ -66,7 +66,7 @@ func RefuseDefinition(t *pass.Pass) {
 		if Shrinking(&t.View) && t.Record.Operation.Shrink.Set == live.Name && live.Replicas <= t.Record.Operation.Shrink.Before {
 			continue // it is about to be made smaller
 		}
-		if s := view.Recorded(t.Record.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas && !setting.Suspending(&t.View) {
+		if s := view.Recorded(t.Record.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas && !setting.SuspensionRuns(&t.View) {
 			if w := t.DesiredSet(live.Name); w == nil || w.Replicas < live.Replicas {
 				t.Refuse(gates.Raised(live.Name, live.Replicas, s.Replicas))
 			}

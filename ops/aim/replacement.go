@@ -61,8 +61,8 @@ func OtherVolumes(v *view.View, set string) []model.VolumeTemplate {
 func otherClass(live, desired string) bool { return live != "" && desired != "" && live != desired }
 
 // OnOtherVolume reports whether a claim can only be replaced to be as desired. A larger one counts
-// where its StatefulSet was made again with a smaller claim template of it: any other one somebody has made larger, and it
-// stays.
+// where its StatefulSet was recreated with a smaller claim template of it: any other one somebody has made larger,
+// and it stays.
 func OnOtherVolume(v *view.View, c *model.Claim) bool {
 	w := view.DesiredVolume(v, c.Set, c.Template)
 	if w == nil {

@@ -29,9 +29,9 @@ func Eligible(v *view.View, s model.RecordedSet) bool {
 	return !view.Data(v, s) || v.Record.Pins.MasterGroup == s.Group
 }
 
-// Uncreated drops a new group that is no longer desired and of which nothing was ever made, by
+// ForgetUncreated drops a new group that is no longer desired and of which nothing was ever made, by
 // a grow or with the whole cluster.
-func Uncreated(t *pass.Pass) {
+func ForgetUncreated(t *pass.Pass) {
 	making := view.Founding(&t.View)
 	if t.Desired.Removed || !Growing(&t.View) && !making {
 		return
@@ -60,7 +60,7 @@ func Growing(v *view.View) bool {
 
 // Replicas is how many replicas a set is applied with, never fewer than are live: nodes that
 // others added may hold shards. If a StatefulSet was deleted and left its pods, those pods are
-// what is live: made again with fewer, it would end the others.
+// what is live: recreated with fewer, it would end the others.
 func Replicas(v *view.View, s model.RecordedSet) int {
 	if live := v.Live(s.Name); live != nil {
 		if live.Ours {

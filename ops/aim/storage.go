@@ -52,9 +52,9 @@ func ClassProblems(asking []model.ClaimClass, known model.Storage) []string {
 	return whys
 }
 
-// ClassWanted reports whether a claim is to ask for more than it does, or a StatefulSet is to have
+// NeedsClasses reports whether a claim is to ask for more than it does, or a StatefulSet is to have
 // claims of another class: the classes are then read.
-func ClassWanted(d *model.Desired, o *model.Observed) bool {
+func NeedsClasses(d *model.Desired, o *model.Observed) bool {
 	grows := func(c model.Claim) bool { return grows(d, &c) || asksForClass(d, &c) }
 	other := func(live model.VolumeTemplate) bool {
 		return model.Any(d.Volumes, func(w *model.VolumeTemplate) bool {

@@ -34,9 +34,9 @@ func Running(sets []model.RecordedSet) bool {
 // AsksToSuspend reports whether the definition asks for a suspension.
 func AsksToSuspend(v *view.View) bool { return NoDataNode(v.Desired.Sets) }
 
-// park notes whether a suspension has begun or is to begin. Consent is needed to begin one, not
-// to stay suspended.
-func park(t *pass.Pass) {
+// noteSuspension notes whether the cluster is suspended, suspending or resuming. Consent is needed to begin one,
+// not to stay suspended.
+func noteSuspension(t *pass.Pass) {
 	switch {
 	case len(t.Record.Suspended) > 0:
 		t.Suspending = true

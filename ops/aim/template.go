@@ -23,10 +23,10 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 }
 
 // goesBefore is the order of a restart: pods that are not ready, those whose volumes go with them, then
-// the lower ordinals. Behind one that lacks a disk none comes back.
+// the lower ordinals. None is created behind one that lacks a disk.
 func goesBefore(v *view.View, p, other *model.Pod) bool {
-	if bereft := view.Bereft(v, p); bereft != view.Bereft(v, other) {
-		return bereft // copies are missing until it is back
+	if lacksCopies := view.LacksCopies(v, p); lacksCopies != view.LacksCopies(v, other) {
+		return lacksCopies // copies are missing until it is back
 	}
 	if stuck := notReadyLong(v, p); stuck != notReadyLong(v, other) {
 		return stuck // whichever else goes first would wait for it
@@ -48,13 +48,13 @@ func goesBefore(v *view.View, p, other *model.Pod) bool {
 
 // notReadyLong reports whether a pod is a member and not ready, and has had its time to become so.
 func notReadyLong(v *view.View, p *model.Pod) bool {
-	return view.JoinedNotReady(v, p) && view.Hangs(v, p)
+	return view.JoinedNotReady(v, p) && view.StuckSinceStart(v, p)
 }
 
 // NextSet is the first set for which a restart is due, masters first; "" for none. A set with a
 // pod that cannot run goes before, for its new template may be the remedy, unless another set
-// is on trial. Then comes a set that got the desired template out of its turn: a pod of it that
-// somebody ends is recreated on that.
+// is on trial. Then comes a set that got the desired template out of order: after an eviction Kubernetes recreates
+// its pods on that template.
 func NextSet(v *view.View) string {
 	first, untried := "", ""
 	for _, s := range v.Record.Sets {
@@ -64,33 +64,33 @@ func NextSet(v *view.View) string {
 		if first == "" {
 			first = s.Name
 		}
-		comesUp := evictedOnto(v, s.Name) && !Curable(v)
+		comesUp := evictedOnto(v, s.Name) && !PendingMayHelp(v)
 		if untried == "" && (comesUp || !view.PendingRestart(v, s.Name)) && slices.Contains(v.Record.OnTrial, s.Name) {
 			untried = s.Name
 		}
-		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && mayBeCured(v, p) }) && !OthersFirst(v, s.Name) {
+		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && templateMayHelp(v, p) }) && !OtherTrialsFirst(v, s.Name) {
 			return s.Name
 		}
 	}
 	return cmp.Or(untried, first)
 }
 
-// Curable reports whether a pod of any set cannot run, and the template may be its remedy that its set
-// gets when its turn comes.
-func Curable(v *view.View) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return view.PendingRestart(v, p.Set) && mayBeCured(v, p) })
+// PendingMayHelp reports whether a pod of any set cannot run, and the desired template of its set, which is not
+// applied yet, may correct that.
+func PendingMayHelp(v *view.View) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return view.PendingRestart(v, p.Set) && templateMayHelp(v, p) })
 }
 
-// mayBeCured reports whether another template may be what a pod lacks: it cannot start, or its node
-// is a member and it is not ready, or its node does not join though there is a master.
-func mayBeCured(v *view.View, p *model.Pod) bool {
+// templateMayHelp reports whether another template may bring up a pod: it cannot start, or its node is a member
+// and it is not ready, or its node does not join though there is a master.
+func templateMayHelp(v *view.View, p *model.Pod) bool {
 	switch {
-	case !view.Unready(p):
+	case !view.NotReady(p):
 		return false
 	case view.Fails(p), view.HealedByRestart(v, p):
 		return true
 	}
-	return view.HasMaster(v) && view.Absent(v, p.NodeName) && view.Hangs(v, p)
+	return view.HasMaster(v) && view.Absent(v, p.NodeName) && view.StuckSinceStart(v, p)
 }
 
 // Asked is the time before which pods were made that a person wants restarted, by the

@@ -24,7 +24,7 @@ func QuorumWaits(v *view.View) string {
 		return sole
 	}
 	for _, s := range v.Record.Sets {
-		if view.Votes(v, s.Name) && stuck(v, s.Name) && view.PendingRestart(v, s.Name) && !OthersFirst(v, s.Name) {
+		if view.Votes(v, s.Name) && anyStuck(v, s.Name) && view.PendingRestart(v, s.Name) && !OtherTrialsFirst(v, s.Name) {
 			return s.Name
 		}
 	}
@@ -44,10 +44,10 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	}
 	live := t.Live(r.Set)
 	c := t.Nodes([]model.RecordedSet{*cmp.Or(view.Recorded(t.Record.Sets, r.Set), &model.RecordedSet{})})
-	others := othersBefore(&t.View, r)
+	others := othersOnRemembered(&t.View, r)
 	rollBack, verified := live.Template != r.Remembered, others || verifiedOn(&t.View, r.Set, r.Remembered)
-	started, stuck := triedOn(&t.View, live)
-	if stuck && !rollBack && t.DesiredSet(r.Set) == nil || noWayBack(&t.View, r) {
+	started, stuck := trialState(&t.View, live)
+	if stuck && !rollBack && t.DesiredSet(r.Set) == nil || cannotRollBack(&t.View, r) {
 		return false // it runs on what it had before no more than on the other
 	}
 	if rollBack && !others && (view.Upgrading(&t.View) || !verified) {
@@ -60,60 +60,60 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	return true
 }
 
-// othersBefore reports whether a pod of the set runs the template before.
-func othersBefore(v *view.View, r *model.Restart) bool {
+// othersOnRemembered reports whether a pod of the set runs the template before.
+func othersOnRemembered(v *view.View, r *model.Restart) bool {
 	return v.AnyPod(func(p *model.Pod) bool { return p.Set == r.Set && p.Template == r.Remembered && !p.Terminating })
 }
 
-// noWayBack reports whether the newer version of an upgrade has started in pods that are all stuck,
+// cannotRollBack reports whether the newer version of an upgrade has started in pods that are all stuck,
 // and no other pod of the set runs the template before.
-func noWayBack(v *view.View, r *model.Restart) bool {
-	if NothingBefore(v, r) || othersBefore(v, r) || !view.Upgrading(v) {
+func cannotRollBack(v *view.View, r *model.Restart) bool {
+	if NothingToRollBackTo(v, r) || othersOnRemembered(v, r) || !view.Upgrading(v) {
 		return false
 	}
-	started, stuck := triedOn(v, v.Live(r.Set))
+	started, stuck := trialState(v, v.Live(r.Set))
 	return started && stuck
 }
 
-// triedOn says of the pods on a set's live template whether CrateDB has started in one, and
+// trialState says of the pods on a set's live template whether CrateDB has started in one, and
 // whether there are any and all of them are stuck.
-func triedOn(v *view.View, live *model.ObservedSet) (started, stuck bool) {
-	tried, hanging := 0, 0
+func trialState(v *view.View, live *model.ObservedSet) (started, stuck bool) {
+	tried, stuckPods := 0, 0
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; view.OnLive(p, live) {
 			tried++
 			started = started || !p.Started.IsZero()
-			if !p.Terminating && view.Hangs(v, p) {
-				hanging++
+			if !p.Terminating && view.StuckSinceStart(v, p) {
+				stuckPods++
 			}
 		}
 	}
-	return started, tried > 0 && hanging == tried
+	return started, tried > 0 && stuckPods == tried
 }
 
 // RollForward is a set whose live template does not run: a pod of it fails, and another
 // template is desired. The set gets that one whatever else is under way, for everything else
 // may wait for the stuck pod. "" for none.
 func RollForward(v *view.View) string {
-	turn := ""
+	restarted := ""
 	if view.Restarting(v) {
-		turn = v.Record.Operation.Restart.Set
+		restarted = v.Record.Operation.Restart.Set
 	}
 	switch {
 	case v.Rejected, v.Suspending && !view.Resuming(v):
 		return ""
-	case turn != "" && v.Record.Operation.Step == model.StepStopped:
+	case restarted != "" && v.Record.Operation.Step == model.StepStopped:
 		return "" // its pod is left as it is
 	}
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
-		if !needsAnother(v, p) || nextSetFirst(v, turn, p.Set) || byUpgrade(v, p.Set) || awayByItself(v, p) {
+		if !needsAnother(v, p) || restartedSetFirst(v, restarted, p.Set) || byUpgrade(v, p.Set) || awayByItself(v, p) {
 			continue
 		}
 		if trialElsewhere(v, p.Set) {
 			return ""
 		}
-		if view.Hangs(v, p) && view.Replaceable(v, p) {
+		if view.StuckSinceStart(v, p) && view.Replaceable(v, p) {
 			return p.Set
 		}
 	}
@@ -122,7 +122,7 @@ func RollForward(v *view.View) string {
 
 // needsAnother reports whether a pod is not ready on its set's live template, and another is desired.
 func needsAnother(v *view.View, p *model.Pod) bool {
-	return view.Unready(p) && view.OnLive(p, v.Live(p.Set)) && v.DesiredSet(p.Set) != nil && view.PendingRestart(v, p.Set)
+	return view.NotReady(p) && view.OnLive(p, v.Live(p.Set)) && v.DesiredSet(p.Set) != nil && view.PendingRestart(v, p.Set)
 }
 
 // byUpgrade reports whether the desired template of the set comes by an upgrade only, because its
@@ -132,7 +132,7 @@ func byUpgrade(v *view.View, set string) bool {
 	if !UpgradeDue(v) || view.Upgrading(v) || !model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Class == model.ChangeImage && c.Set == set }) {
 		return false
 	}
-	if v.Record.ClusterID == "" && (!anyReady(v, set) || stuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil) {
+	if v.Record.ClusterID == "" && (!anyReady(v, set) || anyStuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil) {
 		return false
 	}
 	return !resumesOnNothing(v, set)
@@ -148,20 +148,19 @@ func resumesOnNothing(v *view.View, set string) bool {
 	if !view.Resuming(v) || v.Contact() || live == nil || gates.NeedsTableAges(v.Record.Version, v.Desired.Version) {
 		return false
 	}
-	if v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Ready && view.WouldGoBack(v, p, live) }) {
+	if v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Ready && view.WouldDowngrade(v, p, live) }) {
 		return true
 	}
 	return !view.JoinedBefore(v, set, live.Template) &&
-		!v.AnyPod(func(p *model.Pod) bool { return p.Set == set && (p.Ready || !view.Stuck(v, p)) })
+		!v.AnyPod(func(p *model.Pod) bool { return p.Set == set && (p.Ready || !view.StuckSinceCreated(v, p)) })
 }
 
 func anyReady(v *view.View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && p.Ready })
 }
 
-// trialElsewhere reports whether another set has a new template that no pod has joined on, and
-// is waited for. While a cluster is being made each has one, and none runs anything that would be
-// lost.
+// trialElsewhere reports whether this set waits for another one that is on trial. In a bootstrap all sets are, and
+// no data can be lost.
 func trialElsewhere(v *view.View, set string) bool {
 	if !v.Record.Bootstrap.Done {
 		return false
@@ -177,7 +176,7 @@ func trialElsewhere(v *view.View, set string) bool {
 // setOnTrial reports whether a set has the desired template, and no pod has joined on it. A set
 // that is recorded smaller than it is live still puts its pods on that.
 func setOnTrial(v *view.View, s model.RecordedSet) bool {
-	return Replicas(v, s) > 0 && !view.PendingRestart(v, s.Name) && !JoinedOnLive(v, s.Name) && !UpUnasked(v, s.Name)
+	return Replicas(v, s) > 0 && !view.PendingRestart(v, s.Name) && !JoinedOnLive(v, s.Name) && !ReadyUnasked(v, s.Name)
 }
 
 // mayPass reports whether a set does not wait for another one that is on trial.
@@ -205,38 +204,38 @@ func awayByItself(v *view.View, p *model.Pod) bool {
 	}
 	since := v.Observed.Stable.Same
 	if !v.Contact() {
-		since = v.Observed.Stable.Silent
+		since = v.Observed.Stable.Unreachable
 	}
-	return !view.Long(v, since)
+	return !view.PastPodLimit(v, since)
 }
 
-// OthersFirst reports whether another set got a new template out of its turn and no pod of it has
-// joined: the next one waits for that. Without a master it waits for master-eligible sets.
-func OthersFirst(v *view.View, set string) bool {
+// OtherTrialsFirst reports whether another set is on trial, which got its template out of order: this set waits
+// for that trial. Without a master it waits for master-eligible sets.
+func OtherTrialsFirst(v *view.View, set string) bool {
 	if !v.Record.Bootstrap.Done {
 		return false // each has one then, and none runs anything that would be lost
 	}
 	if !view.HasMaster(v) && !view.Votes(v, set) && slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
-		return s.Name != set && view.Votes(v, s.Name) && TrialPods(v, s.Name) && !UpUnasked(v, s.Name)
+		return s.Name != set && view.Votes(v, s.Name) && TrialPods(v, s.Name) && !ReadyUnasked(v, s.Name)
 	}) {
 		return true
 	}
 	return slices.ContainsFunc(v.Record.OnTrial, func(name string) bool {
-		if name == set || !TrialPods(v, name) && !replacing(v, name) {
+		if name == set || !TrialPods(v, name) && !replacesStuck(v, name) {
 			return false
 		}
-		return !triesToo(v, set, name) && !precedes(v, set, name)
+		return !mayTryToo(v, set, name) && !precedes(v, set, name)
 	})
 }
 
-// triesToo reports whether a set may try its template beside another one. Without a master nobody
-// joins: only what is tried elsewhere already is not tried here too, and a set on trial is rolled
-// forward before one that has run.
-func triesToo(v *view.View, set, other string) bool {
+// mayTryToo reports whether a set may be on trial at the same time as another one. Without a master nobody joins:
+// only what is tried elsewhere already is not tried here too, and a set on trial is rolled forward before one that
+// has run.
+func mayTryToo(v *view.View, set, other string) bool {
 	if view.HasMaster(v) {
 		return false
 	}
-	if set == view.SoleVoter(v) && TrialPods(v, set) && stuck(v, set) && !view.Votes(v, other) {
+	if set == view.SoleVoter(v) && TrialPods(v, set) && anyStuck(v, set) && !view.Votes(v, other) {
 		return true // it is stuck on trial itself, and no node of the other set joins before it does
 	}
 	return view.PendingRestart(v, other) && !view.JoinedBefore(v, set, v.LiveTemplate(set)) // that is verified; its pods may be away
@@ -251,7 +250,7 @@ func precedes(v *view.View, set, other string) bool {
 		return false
 	}
 	// While nobody answers a pod that is not stuck may well come up on the template that it has.
-	waits := view.HasMaster(v) || !v.Contact() && !stuck(v, set)
+	waits := view.HasMaster(v) || !v.Contact() && !anyStuck(v, set)
 	if !TrialPods(v, set) || waits && v.DesiredSet(other) != nil && !view.PendingRestart(v, other) {
 		return false
 	}
@@ -289,28 +288,28 @@ func hasWritten(v *view.View, set string) bool {
 	return model.Any(v.Observed.Claims, func(c *model.Claim) bool { return c.Set == set && c.Version != "" })
 }
 
-// replacing reports whether a pod of the set does not run and is to get its live template.
-func replacing(v *view.View, set string) bool {
+// replacesStuck reports whether a pod of the set does not run and is to get its live template.
+func replacesStuck(v *view.View, set string) bool {
 	live := v.Live(set)
 	return live != nil && live.Template != "" && v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && view.Unready(p) && view.ComesOnto(v, p, live) && view.Replaceable(v, p)
+		return p.Set == set && view.NotReady(p) && view.ChangesTemplate(v, p, live) && view.Replaceable(v, p)
 	})
 }
 
-// nextSetFirst reports whether the restart's set has to be verified before another rolls forward.
-func nextSetFirst(v *view.View, turn, set string) bool {
-	if OthersFirst(v, set) {
+// restartedSetFirst reports whether the restart's set has to be verified before another rolls forward.
+func restartedSetFirst(v *view.View, restarted, set string) bool {
+	if OtherTrialsFirst(v, set) {
 		return true
 	}
-	if turn == "" || turn == set || OthersFirst(v, turn) {
+	if restarted == "" || restarted == set || OtherTrialsFirst(v, restarted) {
 		return false
 	}
-	return !UpUnasked(v, turn) && (view.PendingRestart(v, turn) || !JoinedOnLive(v, turn))
+	return !ReadyUnasked(v, restarted) && (view.PendingRestart(v, restarted) || !JoinedOnLive(v, restarted))
 }
 
-// UpUnasked reports whether a pod of the set is ready on its live template while nobody can be
+// ReadyUnasked reports whether a pod of the set is ready on its live template while nobody can be
 // asked. The desired template is then no remedy for it, and it keeps nobody else waiting.
-func UpUnasked(v *view.View, set string) bool { return !v.Contact() && ReadyOnLive(v, set) }
+func ReadyUnasked(v *view.View, set string) bool { return !v.Contact() && ReadyOnLive(v, set) }
 
 // ranOnLive reports whether a pod has joined on the set's live template, now or in this restart.
 func ranOnLive(v *view.View, set string) bool {
@@ -322,13 +321,13 @@ func ranOnLive(v *view.View, set string) bool {
 
 // Failing reports whether a pod of the set fails.
 func Failing(v *view.View, set string) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && view.Unready(p) && view.Fails(p) })
+	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && view.NotReady(p) && view.Fails(p) })
 }
 
-// stuck reports whether a pod of the set is stuck, whichever template it is on.
-func stuck(v *view.View, set string) bool {
+// anyStuck reports whether a pod of the set is stuck, whichever template it is on.
+func anyStuck(v *view.View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && view.Unready(p) && view.Absent(v, p.NodeName) && view.Hangs(v, p)
+		return p.Set == set && view.NotReady(p) && view.Absent(v, p.NodeName) && view.StuckSinceStart(v, p)
 	})
 }
 
@@ -377,25 +376,25 @@ func Remember(t *pass.Pass, e *model.EffectiveSet) {
 	}
 }
 
-// Returns reports whether the set may roll back: another pod runs the remembered template, or none
+// MayRollBack reports whether the set may roll back: another pod runs the remembered template, or none
 // is remembered. A template that no pod runs may have a version that no volume accepts any more.
-func Returns(v *view.View, set string) bool {
+func MayRollBack(v *view.View, set string) bool {
 	r := v.Record.Operation.Restart
 	return r.Remembered == "" || v.AnyPod(func(p *model.Pod) bool {
 		return p.Set == set && p.Name != r.Pod && p.Template == r.Remembered
 	})
 }
 
-// AnotherFirst reports whether a pod waits because it would be the first on its set's template
+// WaitsForOtherTrial reports whether a pod waits because it would be the first on its set's template
 // while another set waits for its own first one. A pod comes back by itself on a template that
 // runs for others of its set, whatever is under way.
-func AnotherFirst(v *view.View, p *model.Pod) bool {
+func WaitsForOtherTrial(v *view.View, p *model.Pod) bool {
 	if JoinedOnLive(v, p.Set) {
 		return false
 	}
 	if view.Restarting(v) && v.Record.Operation.Restart.Set == p.Set {
 		// While the desired template waits for others, the pod is not tried on the live one.
-		return view.HasMaster(v) && view.PendingRestart(v, p.Set) && OthersFirst(v, p.Set)
+		return view.HasMaster(v) && view.PendingRestart(v, p.Set) && OtherTrialsFirst(v, p.Set)
 	}
 	return (view.Restarting(v) || runsFor(v, p)) && trialElsewhere(v, p.Set)
 }

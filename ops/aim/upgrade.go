@@ -36,21 +36,21 @@ func TableAges(v *view.View) []gates.TableAge {
 // refuseVersion refuses a desired version that cannot run on this cluster's data. What else a
 // version depends on is looked at until the upgrade begins.
 func refuseVersion(t *pass.Pass) {
-	was, wanted := t.Record.Version, t.Desired.Version
+	was, desired := t.Record.Version, t.Desired.Version
 	changes := UpgradeDue(&t.View) || view.Upgrading(&t.View) || newerStarted(&t.View)
 	if !changes || was == "" || Unstarted(&t.View) {
 		return
 	}
-	if t.Refuses(gates.Downgrade(t.Record.HighestVersion, wanted)) || t.Refuses(gates.VersionPath(was, wanted)) {
+	if t.Refuses(gates.Downgrade(t.Record.HighestVersion, desired)) || t.Refuses(gates.VersionPath(was, desired)) {
 		return
 	}
-	begun := view.Upgrading(&t.View) && t.Record.Operation.Upgrade.NewVersion == wanted
-	if begun || was == wanted || !t.Contact() || !t.Observed.Database.TablesKnown {
+	begun := view.Upgrading(&t.View) && t.Record.Operation.Upgrade.NewVersion == desired
+	if begun || was == desired || !t.Contact() || !t.Observed.Database.TablesKnown {
 		return
 	}
 	ages := TableAges(&t.View)
-	if !t.Refuses(gates.TablesTooOld(was, wanted, ages)) {
-		t.Refuses(gates.ReleaseLosesData(wanted, ages))
+	if !t.Refuses(gates.TablesTooOld(was, desired, ages)) {
+		t.Refuses(gates.ReleaseLosesData(desired, ages))
 	}
 }
 

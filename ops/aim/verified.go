@@ -20,9 +20,8 @@ func NodeJoined(v *view.View, p *model.Pod) bool {
 	return view.Joined(v, p) || view.JoinedNotReady(v, p)
 }
 
-// verifiedOn reports whether a node of the set has joined on the template, as far as that is
-// recorded. A release, or a lost record, can leave a set on a template that no pod has run: no
-// set rolls back to that.
+// verifiedOn reports whether a node of the set has joined on the template, as far as the record says. After a
+// release, or with a lost record, a set may be on a template that no pod has run: no set rolls back to that.
 func verifiedOn(v *view.View, set, template string) bool {
 	i := slices.IndexFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set })
 	return i < 0 || v.Record.Verified[i].Template == template
@@ -38,33 +37,33 @@ func NoteVerified(t *pass.Pass) {
 		if live == nil || live.Template == "" {
 			continue
 		}
-		proven := model.VerifiedTemplate{Set: s.Name, Template: live.Template}
-		if !JoinedOnLive(&t.View, s.Name) && !UpUnasked(&t.View, s.Name) {
+		verified := model.VerifiedTemplate{Set: s.Name, Template: live.Template}
+		if !JoinedOnLive(&t.View, s.Name) && !ReadyUnasked(&t.View, s.Name) {
 			i := slices.IndexFunc(t.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == s.Name })
 			j := slices.IndexFunc(t.Observed.Pods, func(p model.Pod) bool { return p.Set == s.Name && p.Template != "" && NodeJoined(&t.View, &p) })
 			switch {
 			case i >= 0:
-				proven = t.Record.Verified[i]
+				verified = t.Record.Verified[i]
 			case j >= 0:
-				proven.Template = t.Observed.Pods[j].Template // with the record lost midway
+				verified.Template = t.Observed.Pods[j].Template // with the record lost midway
 			default:
 				continue
 			}
 		}
-		next = append(next, proven)
+		next = append(next, verified)
 	}
 	if !slices.Equal(next, t.Record.Verified) {
 		t.Record.Verified = slices.Clone(next)
 	}
 }
 
-// NoteTrial records which sets have a new template out of their turn: the one that rolls
-// forward, a group that is being made, and one whose pods an external change put on it.
+// NoteTrial records which sets got a new template out of order: the one that rolls forward, a group that is being
+// made, and one whose pods an external change put on it.
 func NoteTrial(t *pass.Pass, forward string) {
 	var next []string
 	for _, s := range t.Record.Sets {
-		unproven := putOutOfTurn(&t.View, s.Name) && !JoinedOnLive(&t.View, s.Name)
-		if (unproven || s.Name == forward && view.PendingRestart(&t.View, s.Name)) && Replicas(&t.View, s) > 0 {
+		onTrial := gotOutOfOrder(&t.View, s.Name) && !JoinedOnLive(&t.View, s.Name)
+		if (onTrial || s.Name == forward && view.PendingRestart(&t.View, s.Name)) && Replicas(&t.View, s) > 0 {
 			next = append(next, s.Name)
 		}
 	}
@@ -73,9 +72,9 @@ func NoteTrial(t *pass.Pass, forward string) {
 	}
 }
 
-// putOutOfTurn reports whether a set has a template that it got out of its turn, or may have.
-func putOutOfTurn(v *view.View, set string) bool {
-	return slices.Contains(v.Record.OnTrial, set) || Added(v, set) || turnUnproven(v, set) || evictedOnto(v, set)
+// gotOutOfOrder reports whether a set got its template out of order, or may have.
+func gotOutOfOrder(v *view.View, set string) bool {
+	return slices.Contains(v.Record.OnTrial, set) || Added(v, set) || restartOnTrial(v, set) || evictedOnto(v, set)
 }
 
 // NoteFirst records the same of a set whose pod is about to be the first on its template. If
@@ -104,9 +103,8 @@ func RebuildTrials(t *pass.Pass) {
 	}
 }
 
-// turnUnproven reports whether the set of the restart has the new template and no pod of it has
-// joined; that still has to be known when the restart is aborted.
-func turnUnproven(v *view.View, set string) bool {
+// restartOnTrial reports whether the set of the restart is on trial, also when the restart is aborted.
+func restartOnTrial(v *view.View, set string) bool {
 	if !view.Restarting(v) || v.Record.Operation.Restart.Set != set {
 		return false
 	}
@@ -115,13 +113,13 @@ func turnUnproven(v *view.View, set string) bool {
 }
 
 // evictedOnto reports whether pods of the set have joined on another template than it has, and an
-// external change put pods on the new one after its turn, before one of ours had joined on it.
+// external change put pods on the new one after its restart, before one of ours had joined on it.
 func evictedOnto(v *view.View, set string) bool {
 	live := v.Live(set)
 	return view.HasMaster(v) && live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set && p.Template != live.Template })
 }
 
-// ComesUntried reports whether a StatefulSet of which only pods are there is made again on the desired template:
+// ComesUntried reports whether a StatefulSet of which only pods are there is recreated on the desired template:
 // the record was lost while it was gone, and nobody knows any other. What its pods run may be another one.
 func ComesUntried(v *view.View, set string) bool {
 	return v.Live(set) == nil && v.Record.Saved[set] == "" && Orphans(v, set) > 0 && v.DesiredSet(set) != nil

@@ -12,9 +12,9 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// ListingWanted reports whether sys.snapshots is to be asked: CrateDB reads two objects of each snapshot
+// NeedsListing reports whether sys.snapshots is to be asked: CrateDB reads two objects of each snapshot
 // for it, so it is asked while one of ours runs, and once where nobody knows what is there.
-func ListingWanted(d *model.Desired, r *model.Record, now time.Time) bool {
+func NeedsListing(d *model.Desired, r *model.Record, now time.Time) bool {
 	if choosing(d, r, now) {
 		return true
 	}
@@ -31,15 +31,15 @@ func ListingWanted(d *model.Desired, r *model.Record, now time.Time) bool {
 	return b.Listed.IsZero()
 }
 
-// TablesWanted reports whether the tables that a snapshot cannot have are to be read.
-func TablesWanted(d *model.Desired, r *model.Record) bool {
+// NeedsTables reports whether the tables that a snapshot cannot have are to be read.
+func NeedsTables(d *model.Desired, r *model.Record) bool {
 	b := r.Backups
 	return d.Backups != nil && b != nil && b.Running == nil && b.Due.Schedule != ""
 }
 
-// FactsWanted reports whether the operations and sizes of all tables are to be read.
-func FactsWanted(d *model.Desired, r *model.Record) bool {
-	return TablesWanted(d, r) || r.Backups != nil && r.Backups.Fetch != nil
+// NeedsFacts reports whether the operations and sizes of all tables are to be read.
+func NeedsFacts(d *model.Desired, r *model.Record) bool {
+	return NeedsTables(d, r) || r.Backups != nil && r.Backups.Fetch != nil
 }
 
 // compare makes our own list that of sys.snapshots. A repository that does not answer is left out of

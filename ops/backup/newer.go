@@ -23,7 +23,7 @@ func Risky(kind model.OperationKind) bool {
 }
 
 // TooOld reports whether a newer snapshot is asked for before an operation of this kind. Where none can be
-// taken, because tables are red or the nodes run two versions, the operation may be the cure.
+// taken, because tables are red or the nodes run two versions, the operation may be the remedy.
 func TooOld(t *pass.Pass, kind model.OperationKind) bool {
 	d := t.Desired.Backups
 	if d == nil || d.SnapshotNewerThan == 0 || !Risky(kind) || !takes(t) {

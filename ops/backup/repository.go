@@ -26,7 +26,7 @@ const (
 )
 
 // place is the folder of this cluster: two clusters that write to one corrupt it, and a cluster that
-// is made again under the same name has another id.
+// is recreated under the same name has another id.
 func place(v *view.View) string {
 	return path.Join(v.Desired.Namespace, v.Desired.Name, v.Record.ClusterID)
 }

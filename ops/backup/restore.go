@@ -66,14 +66,14 @@ func Restore(t *pass.Pass) {
 	}
 }
 
-// RestoreWanted reports whether a reading is to say what there is of a restore.
-func RestoreWanted(d *model.Desired, r *model.Record) bool {
+// NeedsRestore reports whether a reading is to say what there is of a restore.
+func NeedsRestore(d *model.Desired, r *model.Record) bool {
 	return restoreOf(*d) != nil && !r.Bootstrap.Done && !r.Restore.Ended()
 }
 
 // choosing reports whether the snapshots are to be listed for one to be chosen.
 func choosing(d *model.Desired, r *model.Record, now time.Time) bool {
-	return RestoreWanted(d, r) && r.Restore != nil && r.Restore.Step == model.RestoreChoose
+	return NeedsRestore(d, r) && r.Restore != nil && r.Restore.Step == model.RestoreChoose
 }
 
 func restoreOf(d model.Desired) *definition.Restore {
@@ -101,12 +101,12 @@ func recordedRestore(t *pass.Pass, want *definition.Restore) *model.RecordedRest
 
 // answers reports whether every node of the cluster is there, and lets `system` in.
 func answers(t *pass.Pass) bool {
-	c := t.Nodes(view.Made(&t.View))
+	c := t.Nodes(view.BootstrapSets(&t.View))
 	db := &t.Observed.Database
 	if !t.Contact() || db.SystemLogin != model.LoginOK {
 		return false
 	}
-	return c.Joined >= c.Wanted && db.Recovered == model.Yes && db.MasterNode != ""
+	return c.Joined >= c.Expected && db.Recovered == model.Yes && db.MasterNode != ""
 }
 
 func restoreAction(t *pass.Pass, r *model.RecordedRestore, kind model.ActionKind, tables string) model.Action {

@@ -217,15 +217,15 @@ func held(t *pass.Pass) string {
 		return "the nodes run more than one version"
 	case b.Fetch.There():
 		return "tables of snapshot " + b.Fetch.Snapshot + " are being restored, and no snapshot can have them"
-	case op == nil && t.Record.Hold == nil:
+	case op == nil && t.Record.Lock == nil:
 		return ""
 	case op == nil:
 		return "the allocation lock is still held"
 	case v.Elapsed(b.Waiting) <= v.Desired.Backups.MaxDelay:
 		return "the operation " + string(op.Kind) + " has begun before it"
-	case nodes.Joined < nodes.Wanted:
+	case nodes.Joined < nodes.Expected:
 		return fmt.Sprintf("the operation %s is under way, and %s is away", op.Kind, nodes.NotJoined)
-	case op.Restart == nil || op.Step != model.StepNext || t.Record.Hold != nil:
+	case op.Restart == nil || op.Step != model.StepNext || t.Record.Lock != nil:
 		return "the operation " + string(op.Kind) + " is under way, and not between two pods"
 	}
 	return ""
@@ -321,7 +321,7 @@ func givesUp(t *pass.Pass, why string) {
 	if s == nil || op == nil || !s.Asked.IsZero() || t.Elapsed(s.Began) <= t.Desired.Backups.MaxDelay {
 		return
 	}
-	if op.Restart != nil && op.Step == model.StepNext && t.Record.Hold == nil {
+	if op.Restart != nil && op.Step == model.StepNext && t.Record.Lock == nil {
 		ended(t, model.SnapshotFailed, "the operation "+string(op.Kind)+" has begun before it could: "+why)
 	}
 }

@@ -166,8 +166,8 @@ func dataJoined(v *view.View) bool {
 	return true
 }
 
-// neverGreen reports whether a yellow stays because more copies are wanted than there are data
-// nodes: every table has a copy on each of them, or all that it wants.
+// neverGreen reports whether a yellow stays because more copies are desired than there are data nodes: every table
+// has a copy on each of them, or all that it wants.
 func neverGreen(v *view.View, dataNodes int) bool {
 	db := &v.Observed.Database
 	if !db.TablesKnown || len(db.Tables) == 0 || db.Relocating+db.Initializing > 0 || !Settled(v) {
@@ -190,7 +190,7 @@ func neverGreen(v *view.View, dataNodes int) bool {
 // missing copy is on no node, so that none is on its way.
 func Settled(v *view.View) bool {
 	c := v.Nodes(v.Record.Sets)
-	return noneOnItsWay(&v.Observed.Database) && c.Joined == c.Wanted
+	return noneOnItsWay(&v.Observed.Database) && c.Joined == c.Expected
 }
 
 func open(yes bool) int {
@@ -212,7 +212,7 @@ func noteBudget(t *pass.Pass, note string) {
 	case noteSingleNode:
 		r.Message = "a single data node has nowhere to put a second copy: it may be evicted, and its tables are away meanwhile: " + tablesNamed(db.Health.Tables)
 	case noteNeverGreen:
-		r.Message = "more copies are wanted than there are data nodes, and no waiting brings them: one node at a time may be evicted all the same; lower number_of_replicas or add nodes: " + tablesNamed(db.Health.Tables)
+		r.Message = "more copies are desired than there are data nodes, and no waiting brings them: one node at a time may be evicted all the same; lower number_of_replicas or add nodes: " + tablesNamed(db.Health.Tables)
 	case noteSettled:
 		r.Message = "copies are missing and none is on its way; spec.operations.settledYellow: proceed lets one node at a time be evicted all the same: " + tablesNamed(db.Health.Tables)
 	case noteUnreplicated:
@@ -230,7 +230,7 @@ func noteBudget(t *pass.Pass, note string) {
 func closedBudget(t *pass.Pass, down int) {
 	i := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return names.IsDataBudget(b.Name, t.Desired.Name) })
 	if i < 0 || t.Record.Budgets[i].MaxUnavailable > 0 {
-		t.Record.Budget.Closed, t.Record.Budget.Told = time.Time{}, false
+		t.Record.Budget.Closed, t.Record.Budget.Reported = time.Time{}, false
 		return
 	}
 	if t.Record.Budget.Closed.IsZero() {
@@ -238,10 +238,10 @@ func closedBudget(t *pass.Pass, down int) {
 	}
 	t.Decision.LookAgain = t.Poll() // it opens as soon as the data is whole
 	limit := model.First(t.Desired.Operations.BudgetTimeout, t.Policy.BudgetTimeout, DefaultBudgetTimeout)
-	if t.Record.Budget.Told || t.Elapsed(t.Record.Budget.Closed) <= limit {
+	if t.Record.Budget.Reported || t.Elapsed(t.Record.Budget.Closed) <= limit {
 		return
 	}
-	t.Record.Budget.Told = true
+	t.Record.Budget.Reported = true
 	why := "copies are missing of " + tablesNamed(t.Observed.Database.Health.Tables)
 	switch {
 	case down > 0:
@@ -287,7 +287,7 @@ func SetBudgets(t *pass.Pass, value func(model.Budget) int) {
 
 // takesDown reports whether the restart is about to take a pod down, or one is away.
 func takesDown(v *view.View) bool {
-	return view.Restarting(v) && (v.Record.Operation.Step == model.StepHold || v.Record.Operation.Step == model.StepDown)
+	return view.Restarting(v) && (v.Record.Operation.Step == model.StepLock || v.Record.Operation.Step == model.StepDown)
 }
 
 // Copies is how many copies of a shard there are to be on so many data nodes, by the upper

@@ -14,9 +14,9 @@ type RestartForecast struct {
 	// Unhealed are tables and partitions with copies that will not come back, each with
 	// the reason: "doc.t: …".
 	Unhealed []string
-	// Hangs are tables and partitions with shards whose writes wait until the copies are
+	// WritesWait are tables and partitions with shards whose writes wait until the copies are
 	// back, each with what it waits for: "doc.t (ALL)".
-	Hangs []string
+	WritesWait []string
 	// Keeps are tables and partitions because of which CrateDB could not take the nodes off
 	// the cluster, each with its numbers and the statement that helps.
 	Keeps []string
@@ -43,7 +43,7 @@ func ForecastRestart(db *model.Database, version string, away, data []string) Re
 // ForecastAway is ForecastRestart of nodes that are given themselves.
 func ForecastAway(db *model.Database, version string, away, data []*model.Node) RestartForecast {
 	a := NewAbsence(db, version, away, data)
-	out := RestartForecast{Hangs: a.Hangs(), Keeps: a.keeps(), Sole: a.sole()}
+	out := RestartForecast{WritesWait: a.WritesWait(), Keeps: a.keeps(), Sole: a.sole()}
 	if a.limited() {
 		out.Unhealed = a.unhealed()
 	}
@@ -139,16 +139,16 @@ func (a *absence) sole() []string {
 	return out
 }
 
-// Hangs are the tables whose writes wait: a write waits for write.wait_for_active_shards
+// WritesWait are the tables whose writes wait: a write waits for write.wait_for_active_shards
 // copies, of a range of replicas for as many as the nodes that are left allow.
-func (a *absence) Hangs() []string {
+func (a *absence) WritesWait() []string {
 	var out []string
 	for i := range a.db.Tables {
 		t := &a.db.Tables[i]
 		if wait := t.WaitForActiveShards; wait == "" || wait == "0" || wait == "1" {
 			continue
 		}
-		if a.hang(t) {
+		if a.writesWait(t) {
 			out = append(out, t.Name+" ("+t.WaitForActiveShards+")")
 		}
 	}
@@ -156,7 +156,7 @@ func (a *absence) Hangs() []string {
 	return out
 }
 
-func (a *absence) hang(t *model.Table) bool {
+func (a *absence) writesWait(t *model.Table) bool {
 	left, all := map[int]int{}, map[int]int{}
 	for i := range a.db.Shards {
 		s := &a.db.Shards[i]
@@ -171,7 +171,7 @@ func (a *absence) hang(t *model.Table) bool {
 	for id := range all {
 		need, err := strconv.Atoi(t.WaitForActiveShards)
 		if strings.EqualFold(t.WaitForActiveShards, "ALL") {
-			need, err = a.wanted(t, all[id]), nil
+			need, err = a.copiesDesired(t, all[id]), nil
 		}
 		// Where a shard has no copy left every write waits, whatever it says.
 		if err == nil && left[id] > 0 && left[id] < need {
@@ -181,8 +181,8 @@ func (a *absence) hang(t *model.Table) bool {
 	return false
 }
 
-// wanted is how many copies number_of_replicas means while the nodes are away.
-func (a *absence) wanted(t *model.Table, now int) int {
+// copiesDesired is how many copies number_of_replicas means while the nodes are away.
+func (a *absence) copiesDesired(t *model.Table, now int) int {
 	lower, upper, ok := Bounds(t.Replicas)
 	if !ok {
 		return now

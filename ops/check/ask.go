@@ -11,11 +11,11 @@ import (
 // ask gives the gate of a check what it looks at.
 func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 	db, n := &v.Observed.Database, &m.Nodes
-	if m.Bereft && (c == HealthGreen || c == ClusterHealth || c == ReplicasComplete) {
+	if m.LacksCopies && (c == HealthGreen || c == ClusterHealth || c == ReplicasComplete) {
 		return model.Reason{}, false // its restart brings the copies back
 	}
 	if c >= checks {
-		if m.Bereft || m.Going != nil && !m.Going.Ready {
+		if m.LacksCopies || m.Going != nil && !m.Going.Ready {
 			return model.Reason{}, false // its restart is a repair
 		}
 		return db.Answered(int(c - checks))
@@ -28,9 +28,9 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 	case NodesKnown:
 		return view.NodesWait(v)
 	case GatewayRecovered:
-		return gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", n.Joined, n.Wanted)
+		return gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", n.Joined, n.Expected)
 	case GatewayServes:
-		return gates.Recovered(db.Recovered == model.Yes, n.Joined, n.Wanted)
+		return gates.Recovered(db.Recovered == model.Yes, n.Joined, n.Expected)
 	case TablesKnown:
 		return gates.DetailKnown(db.TablesKnown, db.TablesWhy())
 	case ShardsKnown:
@@ -41,7 +41,7 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 	case AllocationKnown:
 		return gates.AllocationKnown(db.AllocationKnown)
 	case NodesJoined:
-		return gates.Joined(n.Joined, n.Wanted, n.NotJoined, n.NotJoinedWhy)
+		return gates.Joined(n.Joined, n.Expected, n.NotJoined, n.NotJoinedWhy)
 	case NodeNames:
 		return v.NameTwice()
 	case NodesAnswer:
@@ -176,7 +176,7 @@ func (m *Move) replicas(v *view.View) (model.Reason, bool) {
 	nodes -= view.Drained(v)
 	for i := range v.Observed.Database.Tables {
 		table := &v.Observed.Database.Tables[i]
-		if m.HeldBack[table.Name] || table.Filtered {
+		if m.YellowByVersion[table.Name] || table.Filtered {
 			continue
 		}
 		if reason, waits := gates.ReplicasComplete(table.Name, table.Replicas, table.Started, budget.Copies(table.Replicas, nodes)); waits {

@@ -105,10 +105,10 @@ type Move struct {
 	SettledYellow bool
 	// Explained: it is known what keeps the cluster from green, and the move is what ends it.
 	Explained bool
-	// Bereft: the pod that is about to go has come back without a disk, and shards on it are missing.
-	Bereft bool
-	// HeldBack are tables whose copies no older node may take in an upgrade.
-	HeldBack map[string]bool
+	// LacksCopies: the pod that is about to go has come back without a disk, and shards on it are missing.
+	LacksCopies bool
+	// YellowByVersion are tables whose copies no older node may take in an upgrade.
+	YellowByVersion map[string]bool
 	// MasterStable is set once the master has been stable for long enough, and is not asked
 	// again.
 	MasterStable *bool

@@ -12,8 +12,8 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// Wanted reports whether the next decision may depend on whether pods can be resized.
-func Wanted(d *model.Desired, r *model.Record) bool {
+// NeedsResize reports whether the next decision may depend on whether pods can be resized.
+func NeedsResize(d *model.Desired, r *model.Record) bool {
 	if d.Removed || d.Operations.Resize == model.ResizeRestart {
 		return false
 	}
@@ -47,7 +47,7 @@ func Begin(t *pass.Pass) {
 // Resize asks for the CPU and memory of the live templates, for one pod after the other, whatever
 // else is under way: it takes no node down, and may be what a pod lacks that is not ready.
 func Resize(t *pass.Pass) {
-	if served := &t.Observed.Resize; served.Served == model.No && Wanted(&t.Desired, &t.Record) {
+	if served := &t.Observed.Resize; served.Served == model.No && NeedsResize(&t.Desired, &t.Record) {
 		t.Wait(gates.ResizeNotServed())
 	}
 	if t.Record.Resizing == nil || t.Rejected || t.Desired.Removed {
@@ -187,7 +187,7 @@ func applied(v *view.View, set string) bool {
 	}
 	sets := v.Observed.Applied.Effective.Sets
 	i := slices.IndexFunc(sets, func(e model.EffectiveSet) bool { return e.Name == set })
-	return v.DesiredSet(set) == nil || view.KeepsAdopted(v, set) || i >= 0 && sets[i].Template == model.TemplateWanted
+	return v.DesiredSet(set) == nil || view.KeepsAdopted(v, set) || i >= 0 && sets[i].Template == model.TemplateDesired
 }
 
 // byRestart reports whether a pod of a set is on another template than it, or on its way: a restart that
@@ -212,11 +212,11 @@ func tellStopped(t *pass.Pass, stopped []*model.Pod) {
 		pods, words = append(pods, p.Name), append(words, p.Name+": "+says(&t.View, p))
 	}
 	told := strings.Join(pods, ",")
-	if told == t.Record.Resizing.Told {
+	if told == t.Record.Resizing.Reported {
 		return
 	}
 	next := *t.Record.Resizing
-	next.Told = told
+	next.Reported = told
 	t.Record.Resizing = &next
 	if told != "" {
 		t.Feedback("change_compute", model.StatusFailure, "ResizeStopped", "pods run on with the CPU and memory that they have: "+strings.Join(words, "; "))

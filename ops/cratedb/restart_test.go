@@ -24,8 +24,8 @@ func (d *deletions) ResizePod(context.Context, string, string, model.Resources) 
 func (d *deletions) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }
-func (d *deletions) ForgetHold(context.Context, string, string) error { return nil }
-func (d *deletions) DeletePod(context.Context, string, string) error  { return nil }
+func (d *deletions) ForgetOwned(context.Context, string, string) error { return nil }
+func (d *deletions) DeletePod(context.Context, string, string) error   { return nil }
 func (d *deletions) ShrinkSet(context.Context, string, string, string, int, int) error {
 	return nil
 }
@@ -98,7 +98,7 @@ func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
 	}
 }
 
-func TestTheHoldIsSetReadBackAndGivenBack(t *testing.T) {
+func TestTheAllocationLockIsSetReadBackAndGivenBack(t *testing.T) {
 	s := simulate(t, "6.4.3", 3)
 	s.secrets["system"] = "pw-system"
 	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
@@ -106,8 +106,8 @@ func TestTheHoldIsSetReadBackAndGivenBack(t *testing.T) {
 	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 	require.NoError(t, err)
 	defer session.Close()
-	hold := model.Action{Kind: model.ActionHoldAllocation, Allocation: "primaries", Before: "all"}
-	release := model.Action{Kind: model.ActionReleaseAllocation, Allocation: "primaries", Before: "all"}
+	hold := model.Action{Kind: model.ActionLockAllocation, Allocation: "primaries", Before: "all"}
+	release := model.Action{Kind: model.ActionUnlockAllocation, Allocation: "primaries", Before: "all"}
 	value := func() string { return s.observe(3).Allocation }
 
 	for _, step := range []struct {
@@ -151,8 +151,8 @@ func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
 	s.objects = gone
 	restart := model.Action{Kind: model.ActionRestartPod, Pod: "pod-1", PodUID: "u", Allocation: "primaries", Members: "data-hot-0,data-hot-1", Green: true}
 	_, err = s.run(restart)
-	require.ErrorContains(t, err, "is 'all'", "the hold is not there")
-	_, err = s.run(model.Action{Kind: model.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
+	require.ErrorContains(t, err, "is 'all'", "the allocation lock is not there")
+	_, err = s.run(model.Action{Kind: model.ActionLockAllocation, Allocation: "primaries", Before: "all"})
 	require.NoError(t, err)
 	more := restart
 	more.Members += ",data-hot-2"
@@ -164,7 +164,7 @@ func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
 	_, err = session.Exec(context.Background(), "CREATE TABLE doc.t (a INT) WITH (number_of_replicas = 1)")
 	require.NoError(t, err)
 	_, err = s.run(restart)
-	require.ErrorContains(t, err, "not green", "a table that was made under the hold lacks its replicas")
+	require.ErrorContains(t, err, "not green", "a table that was made under the allocation lock lacks its replicas")
 	assert.Empty(t, gone.pods)
 	_, err = session.Exec(context.Background(), "DROP TABLE doc.t")
 	require.NoError(t, err)
@@ -173,14 +173,14 @@ func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
 	assert.Equal(t, []string{"pod-1/u"}, gone.pods)
 }
 
-func TestAPodWhoseNodeHasJoinedIsNotMadeAnew(t *testing.T) {
+func TestAPodWhoseNodeHasJoinedIsNotRecreated(t *testing.T) {
 	s := simulate(t, "6.4.3", 2)
 	s.secrets["system"] = "pw-system"
 	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	gone := &deletions{}
 	s.objects = gone
-	cure := model.Action{Kind: model.ActionCurePod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-0", NodeNames: "data-hot-1"}
+	cure := model.Action{Kind: model.ActionReplaceStuckPod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-0", NodeNames: "data-hot-1"}
 	_, err = s.run(cure)
 	require.ErrorContains(t, err, "data-hot-1 has joined meanwhile")
 	assert.Empty(t, gone.pods)
@@ -190,14 +190,14 @@ func TestAPodWhoseNodeHasJoinedIsNotMadeAnew(t *testing.T) {
 	assert.Equal(t, []string{"pod-1/uid-1"}, gone.pods)
 }
 
-func TestAPodWhoseNodeLetsSystemInIsNotMadeAnew(t *testing.T) {
+func TestAPodWhoseNodeLetsSystemInIsNotRecreated(t *testing.T) {
 	s := simulate(t, "6.4.3", 2)
 	s.secrets["system"] = "pw-system"
 	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	gone := &deletions{}
 	s.objects = gone
-	cure := model.Action{Kind: model.ActionCurePod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-1"}
+	cure := model.Action{Kind: model.ActionReplaceStuckPod, Pod: "pod-1", PodUID: "uid-1", Ask: "pod-1"}
 	_, err = s.run(cure)
 	require.ErrorContains(t, err, "the node in pod pod-1 answers by now")
 	assert.Empty(t, gone.pods)
@@ -207,17 +207,17 @@ func TestAPodWhoseNodeLetsSystemInIsNotMadeAnew(t *testing.T) {
 	assert.Empty(t, gone.pods)
 }
 
-func TestAPodWhoseNodeHasNoMasterIsMadeAnew(t *testing.T) {
+func TestAPodWhoseNodeHasNoMasterIsRecreated(t *testing.T) {
 	s := simulate(t, "6.4.3", 0)
 	s.start(0, "6.4.3", 3, 3)
 	gone := &deletions{}
 	s.objects, s.secrets["system"] = gone, "pw-system"
-	cure := model.Action{Kind: model.ActionCurePod, Pod: "pod-0", PodUID: "uid-0", Ask: "pod-0"}
+	cure := model.Action{Kind: model.ActionReplaceStuckPod, Pod: "pod-0", PodUID: "uid-0", Ask: "pod-0"}
 	require.Eventually(t, func() bool { _, err := s.run(cure); return err == nil }, 2*time.Minute, 50*time.Millisecond)
 	assert.Equal(t, []string{"pod-0/uid-0"}, gone.pods)
 }
 
-func TestANodeThatHasRecoveredIsNotMadeAnewForItsGateway(t *testing.T) {
+func TestANodeThatHasRecoveredIsNotRecreatedForItsGateway(t *testing.T) {
 	recovers := func(s *simulated) ([]string, error) {
 		gone := &deletions{}
 		s.objects = gone

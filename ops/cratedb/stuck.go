@@ -28,7 +28,7 @@ const maxStuck = 20
 // readStuck asks why what should leave a node does not, only while nodes are
 // excluded by id and such shards are known; and why copies are on no node, only while
 // there are such and CrateDB allocates all that it may, so that a node which is away
-// under a hold costs nothing.
+// under an allocation lock costs nothing.
 func (p *asked) readStuck(ctx context.Context, db *model.Database) {
 	if !db.AllocationKnown || !db.TablesKnown {
 		return

@@ -17,8 +17,8 @@ type exclusions struct {
 	// list is cluster.routing.allocation.exclude._id as it is written, ids are its entries.
 	list string
 	ids  []string
-	// beside is what others exclude by other keys (setting.ExcludedBeside).
-	beside string
+	// others is what others exclude by other keys (setting.ExcludedByOtherKeys).
+	others string
 }
 
 func readExclusions(ctx context.Context, s Session) (exclusions, error) {
@@ -39,16 +39,16 @@ func readExclusions(ctx context.Context, s Session) (exclusions, error) {
 			lists[key] = fmt.Sprint(value)
 		}
 	}
-	return exclusions{list: rows[0][0], ids: entries(rows[0][0]), beside: setting.ExcludedBeside(lists)}, nil
+	return exclusions{list: rows[0][0], ids: entries(rows[0][0]), others: setting.ExcludedByOtherKeys(lists)}, nil
 }
 
 // besideStill is an error where others exclude something else by now than when this was
 // decided: a write of ours ends the effect of all keys but its own.
 func (x exclusions) besideStill(a model.Action) error {
-	if x.beside == a.Beside {
+	if x.others == a.Beside {
 		return nil
 	}
-	return fmt.Errorf("others exclude nodes by %q now, and by %q when this was decided: a change of ours would end the effect of that", x.beside, a.Beside)
+	return fmt.Errorf("others exclude nodes by %q now, and by %q when this was decided: a change of ours would end the effect of that", x.others, a.Beside)
 }
 
 // putInForce makes our exclusions count again, whatever others have changed of the settings

@@ -64,8 +64,8 @@ func TestTheNodesAreLookedForLastBeforeAPodGoes(t *testing.T) {
 	assert.Empty(t, s.restarted)
 }
 
-func TestAPodThatTheQuorumMayWaitForIsNotMadeAnew(t *testing.T) {
-	cure := model.Action{Kind: model.ActionCurePod, Pod: "p", PodUID: "u", SystemSecret: "system", Ask: "q", NodeNames: "n1", Led: true}
+func TestAPodThatTheQuorumMayWaitForIsNotRecreated(t *testing.T) {
+	cure := model.Action{Kind: model.ActionReplaceStuckPod, Pod: "p", PodUID: "u", SystemSecret: "system", Ask: "q", NodeNames: "n1", Led: true}
 	for _, c := range []struct {
 		name, master string
 		words        string

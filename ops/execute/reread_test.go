@@ -55,7 +55,7 @@ func (n *noted) ResizePod(context.Context, string, string, model.Resources) erro
 func (n *noted) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }
-func (n *noted) ForgetHold(_ context.Context, set, uid string) error {
+func (n *noted) ForgetOwned(_ context.Context, set, uid string) error {
 	return n.note("forget hold", set, uid)
 }
 func (n *noted) DeleteObject(_ context.Context, object model.ObjectRef, uid, version string) error {
@@ -103,8 +103,8 @@ func asking(a model.Action) model.Action {
 // back where something can hide it. What has changed since is an error, and is
 // decided again from a new reading.
 func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) {
-	hold := asking(model.Action{Kind: model.ActionHoldAllocation, Allocation: "primaries", Before: "all"})
-	release := asking(model.Action{Kind: model.ActionReleaseAllocation, Allocation: "primaries", Before: "all"})
+	hold := asking(model.Action{Kind: model.ActionLockAllocation, Allocation: "primaries", Before: "all"})
+	release := asking(model.Action{Kind: model.ActionUnlockAllocation, Allocation: "primaries", Before: "all"})
 	restart := asking(model.Action{Kind: model.ActionRestartPod, PodUID: "u", Allocation: "primaries", Members: "crate-0,crate-1,crate-2", Green: true})
 	seen := restart
 	seen.Whole = model.WholeHealth{Asked: true, Lacks: 2}
@@ -141,13 +141,13 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		wrote   []string
 		done    []string
 	}{
-		{"the hold is set and read back", hold, replies{enabled: {value("all"), value("primaries")}}, "", 0, []string{setEnable + "'primaries'"}, nil},
-		{"the hold stands already", hold, replies{enabled: {value("primaries")}}, "", 0, nil, nil},
+		{"the allocation lock is set and read back", hold, replies{enabled: {value("all"), value("primaries")}}, "", 0, []string{setEnable + "'primaries'"}, nil},
+		{"the allocation lock stands already", hold, replies{enabled: {value("primaries")}}, "", 0, nil, nil},
 		{"somebody has set another value", hold, replies{enabled: {value("none")}}, "somebody has changed it", 0, nil, nil},
-		{"a transient value hides the hold", hold, replies{enabled: {value("all")}}, "", model.ResultHidden, []string{setEnable + "'primaries'", setEnable + "'all'"}, nil},
-		{"somebody has set another right after the hold", hold, replies{enabled: {value("all"), value("new_primaries")}}, "somebody has changed it", 0, []string{setEnable + "'primaries'"}, nil},
-		{"no value before the hold", hold, replies{enabled: {rows{}}}, "not one value", 0, nil, nil},
-		{"an empty value before the hold", hold, replies{enabled: {value("")}}, "not one value", 0, nil, nil},
+		{"a transient value hides the allocation lock", hold, replies{enabled: {value("all")}}, "", model.ResultHidden, []string{setEnable + "'primaries'", setEnable + "'all'"}, nil},
+		{"somebody has set another right after the allocation lock", hold, replies{enabled: {value("all"), value("new_primaries")}}, "somebody has changed it", 0, []string{setEnable + "'primaries'"}, nil},
+		{"no value before the allocation lock", hold, replies{enabled: {rows{}}}, "not one value", 0, nil, nil},
+		{"an empty value before the allocation lock", hold, replies{enabled: {value("")}}, "not one value", 0, nil, nil},
 
 		{"what was held is given back", release, replies{enabled: {value("primaries"), value("all")}}, "", 0, []string{setEnable + "'all'"}, nil},
 		{"what a transient value may hide is given back too", release, replies{enabled: {value("all")}}, "", 0, []string{setEnable + "'all'"}, nil},
@@ -155,7 +155,7 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		{"a transient value stands after it was given back", release, replies{enabled: {value("primaries")}}, "by a transient value", 0, []string{setEnable + "'all'"}, nil},
 
 		{"a pod goes when all is as it was", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}, "sys.health": {nil}}, "", 0, nil, []string{"restart pod p u ready true"}},
-		{"the hold was taken off", restart, replies{enabled: {value("all")}}, "'all' and not 'primaries' any more", 0, nil, nil},
+		{"the allocation lock was taken off", restart, replies{enabled: {value("all")}}, "'all' and not 'primaries' any more", 0, nil, nil},
 		{"a node has left", restart, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(2)}}, "node crate-2 is not there", 0, nil, nil},
 		{"a node has left, and another has come", restart, replies{enabled: {value("primaries")}, "sys.nodes": {append(nodes(2), nodes(4)[3])}}, "node crate-2 is not there", 0, nil, nil},
 		{"a node is listed and does not answer", restart, replies{enabled: {value("primaries")}, "sys.nodes": {append(nodes(2), []string{"crate-2", ""})}}, "node crate-2 does not answer the other nodes", 0, nil, nil},
@@ -164,7 +164,7 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		{"a hidden table is not green any more", seen, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}, "sys.cluster_health": {rows{{"YELLOW", "0", "3"}}}}, "3 lack copies", 0, nil, nil},
 		{"the yellow that it was decided with", seen, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}, "sys.cluster_health": {rows{{"YELLOW", "0", "2"}}}}, "", 0, nil, []string{"restart pod p u ready true"}},
 		{"the pods of a zone go", zone, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}}, "", 0, nil, []string{"restart pod a-0 u0 ready true", "restart pod a-1 u1 ready true"}},
-		{"the hold of a zone was taken off", zone, replies{enabled: {value("all")}}, "not 'primaries' any more", 0, nil, nil},
+		{"the allocation lock of a zone was taken off", zone, replies{enabled: {value("all")}}, "not 'primaries' any more", 0, nil, nil},
 		{"a pod of a zone without its UID", torn, replies{enabled: {value("primaries")}, "sys.nodes": {nodes(3)}}, "is no pod and its UID", 0, nil, []string{"restart pod a-0 u0 ready true"}},
 
 		{"a node is excluded beside another's", exclude, replies{excluded: {excludes("n9"), excludes("n9,n3")}}, "", 0, []string{setExclude + "'n9,n3'"}, nil},
@@ -233,8 +233,8 @@ func nodes(n int) (all rows) {
 
 // A pod that is recreated because its node seems away may have come back since:
 // another node is asked, or itself where there is no other.
-func TestAPodIsMadeAnewOnlyWhileItsNodeIsAway(t *testing.T) {
-	cure := model.Action{Kind: model.ActionCurePod, Pod: "p", PodUID: "u", SystemSecret: "system", NodeNames: "crate-2"}
+func TestAPodIsRecreatedOnlyWhileItsNodeIsAway(t *testing.T) {
+	cure := model.Action{Kind: model.ActionReplaceStuckPod, Pod: "p", PodUID: "u", SystemSecret: "system", NodeNames: "crate-2"}
 	other, itself := cure, cure
 	other.Ask, itself.Ask = "q", "p"
 	recoverIt := model.Action{Kind: model.ActionRecoverPod, Pod: "p", PodUID: "u", User: "system"}
@@ -296,7 +296,7 @@ func TestEachWriteToKubernetesHasTheObjectThatWasDecidedOn(t *testing.T) {
 		again bool // what is gone already is done
 	}{
 		{model.ActionSetBudget, model.Action{Budget: "b", Value: 0}, "budget b 0", false},
-		{model.ActionForgetHold, set, "forget hold s u", true},
+		{model.ActionForgetOwned, set, "forget hold s u", true},
 		{model.ActionSuspendSet, set, "shrink s u 7 3 2", false},
 		{model.ActionStopSet, set, "shrink s u 7 3 0", true},
 		{model.ActionDeleteSet, set, "delete set s u 7", true},

@@ -23,9 +23,9 @@ func effectiveAllocation(ctx context.Context, s Session) (string, error) {
 	return rows[0][0], nil
 }
 
-// holdAllocation sets the hold and reads it back. Where a transient value hides
-// it, it is taken back and that is the result.
-func holdAllocation(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+// lockAllocation sets the allocation lock and reads it back. Where a transient value hides it, the lock is given
+// back, and that is the result.
+func lockAllocation(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := t.system(ctx, a)
 	if err != nil {
 		return model.Result{}, err
@@ -55,9 +55,9 @@ func holdAllocation(ctx context.Context, a model.Action, t Tools) (model.Result,
 		return model.Result{}, fmt.Errorf("holding the allocation of replicas: cluster.routing.allocation.enable is '%s' right after it was set to '%s': somebody has changed it", value, a.Allocation)
 	}
 	if _, err := s.Exec(ctx, setAllocation(a.Before)); err != nil {
-		return model.Result{}, fmt.Errorf("taking back a hold that a transient value hides: %w", err)
+		return model.Result{}, fmt.Errorf("taking back an allocation lock that a transient value hides: %w", err)
 	}
-	return model.Result{Code: model.ResultHidden, Message: "a transient value hides the hold, which was taken back"}, nil
+	return model.Result{Code: model.ResultHidden, Message: "a transient value hides the allocation lock, which was given back"}, nil
 }
 
 // systemAndAllocation logs `system` in and looks at what is effective, before
@@ -75,9 +75,9 @@ func systemAndAllocation(ctx context.Context, a model.Action, t Tools) (Session,
 	return s, value, nil
 }
 
-// releaseAllocation writes also where the value reads as before: a transient one
+// unlockAllocation writes also where the value reads as before: a transient one
 // may hide ours. Doing it twice does no harm.
-func releaseAllocation(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+func unlockAllocation(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, value, err := systemAndAllocation(ctx, a, t)
 	if err != nil {
 		return model.Result{}, err
@@ -210,13 +210,13 @@ func staysEmpty(ctx context.Context, s Session, ids string) error {
 // version in the next. Those that are about to be restarted need not answer: it is what heals
 // them.
 func allThere(nodes [][]string, column int, members, restarted string) error {
-	silent := func(r []string) bool { return len(r) > column+1 && r[column+1] == "" }
+	unreachable := func(r []string) bool { return len(r) > column+1 && r[column+1] == "" }
 	for _, name := range entries(members) {
 		i := slices.IndexFunc(nodes, func(r []string) bool { return len(r) > column && r[column] == name })
 		switch {
 		case i < 0:
 			return fmt.Errorf("node %s is not there any more", name)
-		case silent(nodes[i]) && !slices.Contains(entries(restarted), name):
+		case unreachable(nodes[i]) && !slices.Contains(entries(restarted), name):
 			return fmt.Errorf("node %s does not answer the other nodes: it may have ended, and what they know of it may be old", name)
 		}
 	}

@@ -35,10 +35,10 @@ func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 		return changePassword(ctx, a, t)
 	case model.ActionAcknowledgeNodeChecks:
 		return acknowledge(ctx, a, t)
-	case model.ActionHoldAllocation:
-		return holdAllocation(ctx, a, t)
-	case model.ActionReleaseAllocation:
-		return releaseAllocation(ctx, a, t)
+	case model.ActionLockAllocation:
+		return lockAllocation(ctx, a, t)
+	case model.ActionUnlockAllocation:
+		return unlockAllocation(ctx, a, t)
 	case model.ActionRestartPod:
 		return restartPod(ctx, a, t)
 	case model.ActionSetSettings:
@@ -59,8 +59,8 @@ func run(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 		return deleteClaims(ctx, a, t)
 	case model.ActionShrinkSet:
 		return shrinkSet(ctx, a, t)
-	case model.ActionCurePod:
-		return curePod(ctx, a, t)
+	case model.ActionReplaceStuckPod:
+		return replaceStuckPod(ctx, a, t)
 	case model.ActionRecoverPod:
 		return recoverPod(ctx, a, t)
 	}
@@ -112,8 +112,8 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	case model.ActionStopSet:
 		err := orGone(t.Objects.ShrinkSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, 0))
 		return model.Result{Message: fmt.Sprintf("the StatefulSet went from %d to 0 replicas, because its cluster is deleted", a.From)}, err
-	case model.ActionForgetHold:
-		err := orGone(t.Objects.ForgetHold(ctx, a.Set, a.SetUID))
+	case model.ActionForgetOwned:
+		err := orGone(t.Objects.ForgetOwned(ctx, a.Set, a.SetUID))
 		return model.Result{Message: "the StatefulSet's annotation says no longer that something is held"}, err
 	case model.ActionDeleteObject:
 		err := t.Objects.DeleteObject(ctx, a.Object, a.SetUID, a.SetVersion)
@@ -132,7 +132,7 @@ func writeObject(ctx context.Context, a model.Action, t Tools) (model.Result, er
 		return model.Result{Message: "the pod is asked to have " + a.Resources.Words()}, err
 	case model.ActionRecreateSet:
 		err := orGone(t.Objects.OrphanSet(ctx, a.Set, a.SetUID, a.SetVersion, a.From, entries(a.Pods), a.Budget, a.Value))
-		return model.Result{Message: "the StatefulSet was deleted without its pods, to be made again with other claim templates"}, err
+		return model.Result{Message: "the StatefulSet was deleted without its pods, to be recreated with other claim templates"}, err
 	case model.ActionRecreatePod:
 		err := keepsVolumes(ctx, a, t, a.Pod)
 		if err == nil {

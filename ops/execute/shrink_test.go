@@ -53,7 +53,7 @@ func (l *leaving) ResizePod(context.Context, string, string, model.Resources) er
 func (l *leaving) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
 	return nil
 }
-func (l *leaving) ForgetHold(context.Context, string, string) error                    { return nil }
+func (l *leaving) ForgetOwned(context.Context, string, string) error                   { return nil }
 func (l *leaving) DeletePod(context.Context, string, string) error                     { return nil }
 func (l *leaving) RestartPod(context.Context, string, string, bool) error              { return nil }
 func (l *leaving) DeleteObject(context.Context, model.ObjectRef, string, string) error { return nil }

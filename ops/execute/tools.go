@@ -60,9 +60,9 @@ type Objects interface {
 	// ResizePod asks for CPU and memory for the containers of a running pod, with its UID as
 	// precondition; ErrNotFound if there is none.
 	ResizePod(ctx context.Context, name, uid string, resources model.Resources) error
-	// ForgetHold takes the annotation of what is held off a StatefulSet, with its UID
-	// as precondition; nil where there is none.
-	ForgetHold(ctx context.Context, set, uid string) error
+	// ForgetOwned takes the annotation of owned settings off a StatefulSet, with its UID as precondition; nil where
+	// there is none.
+	ForgetOwned(ctx context.Context, set, uid string) error
 	// DeleteObject deletes an object of the cluster, with the same preconditions; an
 	// error for what may hold data, nil where there is none.
 	DeleteObject(ctx context.Context, object model.ObjectRef, uid, resourceVersion string) error

@@ -50,7 +50,7 @@ func TestNoPodGoesWhoseClaimWasDeletedSinceTheDecision(t *testing.T) {
 	zone := restart
 	zone.Kind, zone.Pods = model.ActionRestartZone, "set-0/u,set-1/v"
 	cure := model.Action{
-		Kind: model.ActionCurePod, Pod: "set-1", PodUID: "u", SystemSecret: "system", Ask: "set-2", NodeNames: "n1", Led: true,
+		Kind: model.ActionReplaceStuckPod, Pod: "set-1", PodUID: "u", SystemSecret: "system", Ask: "set-2", NodeNames: "n1", Led: true,
 		LosesVolume: true, Whole: model.WholeHealth{Asked: true, Lacks: 1},
 	}
 	going := func(name string) model.Claim { return model.Claim{Name: name, ClusterID: "id", Terminating: true} }
@@ -75,7 +75,7 @@ func TestNoPodGoesWhoseClaimWasDeletedSinceTheDecision(t *testing.T) {
 		{"agreed, and tables may be hidden by now", loses, []model.Claim{agreed}, [][][]string{value("primaries"), nil, {{"DQL", "TABLE", "doc.t"}}}, "denied"},
 		{"agreed, and a second claim is not", loses, []model.Claim{agreed, going("data1-set-1")}, [][][]string{value("primaries"), nil, nil, value("n1")}, "data1-set-1"},
 		{"a zone", zone, []model.Claim{going("data0-set-1")}, [][][]string{value("primaries"), value("n1")}, "data0-set-1"},
-		{"a stuck pod", model.Action{Kind: model.ActionCurePod, Pod: "set-1", PodUID: "u"}, []model.Claim{going("data0-set-1")}, nil, "data0-set-1"},
+		{"a stuck pod", model.Action{Kind: model.ActionReplaceStuckPod, Pod: "set-1", PodUID: "u"}, []model.Claim{going("data0-set-1")}, nil, "data0-set-1"},
 		{"a stuck pod, agreed", cure, []model.Claim{agreed}, [][][]string{{{"YELLOW", "0", "1"}}, value("id"), value("n2")}, ""},
 		{"a stuck pod, agreed, and a shard is missing by now", cure, []model.Claim{agreed}, [][][]string{{{"RED", "1", "1"}}}, "the cluster is RED by now"},
 		{"a pod that never started, on a used volume", model.Action{Kind: model.ActionRecreatePod, Pod: "set-1", PodUID: "u"}, []model.Claim{going("data0-set-1")}, nil, "data0-set-1"},

@@ -17,7 +17,7 @@ func follow(t *pass.Pass, f *model.Fetch) {
 	db := &t.Observed.Database
 	d := &db.Restore
 	if !d.Known || !db.FactsKnown || !db.At.After(f.Asked) {
-		said(t, f, "it is not known how far it is")
+		sayProgress(t, f, "it is not known how far it is")
 		return
 	}
 	left, progress := left(f, db)
@@ -31,7 +31,7 @@ func follow(t *pass.Pass, f *model.Fetch) {
 	if why := unseen(f, db); why != "" {
 		words += "; " + why
 	}
-	said(t, f, words)
+	sayProgress(t, f, words)
 	running := slices.Contains(d.Running, f.Repository)
 	switch {
 	case f.Aborted && len(left) > 0:

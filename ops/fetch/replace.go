@@ -101,7 +101,7 @@ func lostWords(t *pass.Pass, f *model.Fetch, table string) string {
 	case !known:
 		return words + ". How many operations were done on it since is not known: none were recorded with the snapshot"
 	case live.Operations < recorded:
-		return words + ". It has fewer operations than were recorded with the snapshot: it was made again since"
+		return words + ". It has fewer operations than were recorded with the snapshot: it was recreated since"
 	default:
 		return words + fmt.Sprintf(". %d operation(s) (inserts, updates and deletes of rows) were done on it since the snapshot began, which are not in the snapshot", live.Operations-recorded)
 	}
@@ -133,14 +133,14 @@ func nextKept(t *pass.Pass, f *model.Fetch) {
 		why = "not all primaries of " + kept + " are there"
 	}
 	if why != "" {
-		said(t, f, "it waits: "+why)
+		sayProgress(t, f, "it waits: "+why)
 		return
 	}
 	f.Rest, f.Batch, f.Sent, f.Step = nil, []string{table}, false, model.FetchReady
 	if f.Verb == model.FetchDropKept {
 		f.Step = model.FetchDrop
 	}
-	said(t, f, kept+" is there")
+	sayProgress(t, f, kept+" is there")
 }
 
 func without(all []model.KeptTable, name string) []model.KeptTable {
@@ -183,7 +183,7 @@ func goesFirst(t *pass.Pass, f *model.Fetch) bool {
 		return false
 	}
 	f.Held = late
-	said(t, f, f.Targets()[0]+" is whole, and waits: "+late)
+	sayProgress(t, f, f.Targets()[0]+" is whole, and waits: "+late)
 	return true
 }
 
@@ -193,10 +193,10 @@ func ready(t *pass.Pass, f *model.Fetch) {
 		return
 	}
 	if why := busy(t); why != "" {
-		said(t, f, f.Targets()[0]+" is whole, and waits: "+why)
+		sayProgress(t, f, f.Targets()[0]+" is whole, and waits: "+why)
 		return
 	}
-	said(t, f, f.Targets()[0]+" is given the replicas and privileges of "+f.Batch[0])
+	sayProgress(t, f, f.Targets()[0]+" is given the replicas and privileges of "+f.Batch[0])
 	t.Harmless(action(t, f, model.ActionPrepareSwap))
 }
 
@@ -204,7 +204,7 @@ func ready(t *pass.Pass, f *model.Fetch) {
 // answer may be lost.
 func swap(t *pass.Pass, f *model.Fetch) {
 	if why := unseen(f, &t.Observed.Database); why != "" {
-		said(t, f, f.Targets()[0]+" is whole, and waits: "+why)
+		sayProgress(t, f, f.Targets()[0]+" is whole, and waits: "+why)
 		return
 	}
 	a := action(t, f, model.ActionSwapTables)
@@ -213,7 +213,7 @@ func swap(t *pass.Pass, f *model.Fetch) {
 		return
 	}
 	if a.New && !f.Sent {
-		said(t, f, f.Targets()[0]+" is whole, and waits: "+busy(t))
+		sayProgress(t, f, f.Targets()[0]+" is whole, and waits: "+busy(t))
 		return
 	}
 	if !f.Sent && t.Observed.Database.FactsKnown {
@@ -223,7 +223,7 @@ func swap(t *pass.Pass, f *model.Fetch) {
 	if f.Held != "" {
 		words += "; " + f.Held
 	}
-	said(t, f, words)
+	sayProgress(t, f, words)
 	f.Sent, f.Tried = f.Sent || !a.New, f.Tried || !a.New
 	t.Harmless(a)
 }

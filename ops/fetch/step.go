@@ -31,9 +31,9 @@ const Verb = "restore_snapshot"
 // behind shows neither the tables nor that they come. A restore that fails takes so much longer.
 const Suspected = 15 * time.Second
 
-// Wanted reports whether a reading is to say what there is of a Fetch. Where nobody knows what there is, tables
+// NeedsReading reports whether a reading is to say what there is of a Fetch. Where nobody knows what there is, tables
 // of a drill may be left over.
-func Wanted(d *model.Desired, r *model.Record) bool {
+func NeedsReading(d *model.Desired, r *model.Record) bool {
 	b := r.Backups
 	if b == nil || b.Fetch != nil {
 		return b != nil
@@ -94,10 +94,10 @@ func Step(t *pass.Pass) {
 // it later was made by this, also where the answer was lost.
 func asks(t *pass.Pass, f *model.Fetch) {
 	if why := unseen(f, &t.Observed.Database); f.Verb != "" && !f.Sent && why != "" {
-		said(t, f, "it waits: "+why)
+		sayProgress(t, f, "it waits: "+why)
 		return
 	}
-	said(t, f, "the next tables are asked for")
+	sayProgress(t, f, "the next tables are asked for")
 	a := action(t, f, model.ActionFetchTables)
 	f.Sent = f.Sent || f.Verb == ""
 	t.Harmless(a)
@@ -116,7 +116,7 @@ func drop(t *pass.Pass, f *model.Fetch) {
 		why = unseen(f, &t.Observed.Database) // the whole copy goes, whatever has come of it
 	}
 	if why != "" && !f.Drill {
-		said(t, f, "tables that did not come are dropped later: "+why)
+		sayProgress(t, f, "tables that did not come are dropped later: "+why)
 		return
 	}
 	kind, words := model.ActionDropFetched, "what was restored is dropped"
@@ -126,7 +126,7 @@ func drop(t *pass.Pass, f *model.Fetch) {
 	case model.FetchDropKept:
 		kind, words = model.ActionDropKept, f.Targets()[0]+" is dropped"
 	}
-	said(t, f, words)
+	sayProgress(t, f, words)
 	if view.HasMaster(&t.View) {
 		t.Harmless(action(t, f, kind))
 	}
@@ -135,7 +135,7 @@ func drop(t *pass.Pass, f *model.Fetch) {
 // leave drops nothing of what may be somebody else's. What comes next waits for a reading that has these tables.
 func leave(t *pass.Pass, f *model.Fetch) {
 	if targets := f.Targets(); slices.ContainsFunc(t.Observed.Database.Hidden, func(name string) bool { return slices.Contains(targets, name) }) {
-		said(t, f, "tables that did not come stay: they may be somebody else's")
+		sayProgress(t, f, "tables that did not come stay: they may be somebody else's")
 		return
 	}
 	f.Stays = slices.Concat(f.Stays, slices.DeleteFunc(f.Targets(), func(name string) bool {
@@ -159,8 +159,8 @@ func action(t *pass.Pass, f *model.Fetch, kind model.ActionKind) model.Action {
 	return a
 }
 
-// said says how far it is.
-func said(t *pass.Pass, f *model.Fetch, progress string) {
+// sayProgress says how far it is.
+func sayProgress(t *pass.Pass, f *model.Fetch, progress string) {
 	if f.Drill {
 		t.Wait(gates.DrillRunning(f.Snapshot, f.Done, f.Of, progress))
 		return
@@ -199,7 +199,7 @@ func away(t *pass.Pass) string {
 	switch {
 	case t.Suspending || len(t.Record.Suspended) > 0:
 		return "the cluster is suspended"
-	case nodes.Joined < nodes.Wanted:
+	case nodes.Joined < nodes.Expected:
 		return "not all nodes are there: " + nodes.NotJoined
 	}
 	return ""
@@ -218,7 +218,7 @@ func busy(t *pass.Pass) string {
 		return "the definition has no spec.backups any more"
 	case t.Record.Operation != nil:
 		return "the operation " + string(t.Record.Operation.Kind) + " is under way"
-	case t.Record.Hold != nil:
+	case t.Record.Lock != nil:
 		return "the allocation lock is held"
 	case b.Running != nil:
 		return "snapshot " + b.Running.Name + " is being taken"
@@ -240,7 +240,7 @@ func busy(t *pass.Pass) string {
 func listTables(t *pass.Pass, f *model.Fetch) {
 	db := &t.Observed.Database
 	if !db.Listed.After(f.Began) {
-		said(t, f, "the tables of the snapshot are listed")
+		sayProgress(t, f, "the tables of the snapshot are listed")
 		return
 	}
 	i := slices.IndexFunc(db.Listing, func(s model.ListedSnapshot) bool {
@@ -268,7 +268,7 @@ func listTables(t *pass.Pass, f *model.Fetch) {
 		return
 	}
 	f.Of, f.Step = len(f.Rest), model.FetchNext
-	said(t, f, "the tables of the snapshot are known")
+	sayProgress(t, f, "the tables of the snapshot are known")
 }
 
 // next chooses what comes next, where nothing stands against it.
@@ -298,7 +298,7 @@ func next(t *pass.Pass, f *model.Fetch) {
 		why = unknown
 	}
 	if why != "" {
-		said(t, f, "it waits: "+why)
+		sayProgress(t, f, "it waits: "+why)
 		return
 	}
 	choose(t, f, room, limited)
@@ -309,7 +309,7 @@ func next(t *pass.Pass, f *model.Fetch) {
 	default:
 		f.Step, f.Asked, f.Moved, f.Progress, f.Suspect = model.FetchAsk, time.Time{}, t.Now, 0, time.Time{}
 		f.Sent = false
-		said(t, f, "the next tables are asked for")
+		sayProgress(t, f, "the next tables are asked for")
 	}
 }
 

@@ -14,5 +14,5 @@ func ClusterName(effective, wanted string) (Reason, bool) {
 	if effective == "" || effective == wanted {
 		return Reason{}, false
 	}
-	return ClusterNameRule.because("spec.cluster.name is %q and %q is wanted: nodes with different names do not find each other; set it back", effective, wanted), true
+	return ClusterNameRule.because("spec.cluster.name is %q and %q is desired: nodes with different names do not find each other; set it back", effective, wanted), true
 }

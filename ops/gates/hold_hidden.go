@@ -12,5 +12,5 @@ var HoldHiddenRule = Rule{
 
 // HoldHidden says how to take the other away.
 func HoldHidden() Reason {
-	return HoldHiddenRule.because("a transient value of cluster.routing.allocation.enable hides the hold that a restart needs; ours was given back, and it is tried again once a minute: run RESET GLOBAL \"cluster.routing.allocation.enable\"")
+	return HoldHiddenRule.because("a transient value of cluster.routing.allocation.enable hides the allocation lock that a restart needs; ours was given back, and it is tried again once a minute: run RESET GLOBAL \"cluster.routing.allocation.enable\"")
 }

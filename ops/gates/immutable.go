@@ -11,5 +11,5 @@ var ImmutableRule = Rule{
 
 // Immutable gives the field and both values.
 func Immutable(set, path, from, to string) Reason {
-	return ImmutableRule.because("%s: %s is %q and %q is wanted, which Kubernetes does not change; take the patch back", set, path, from, to)
+	return ImmutableRule.because("%s: %s is %q and %q is desired, which Kubernetes does not change; take the patch back", set, path, from, to)
 }

@@ -22,5 +22,5 @@ func LicenceMissing(version string, nodes int, given bool) (Reason, bool) {
 	if given || nodes <= FreeNodes || CompareMinor(version, "4.5") >= 0 {
 		return Reason{}, false
 	}
-	return LicenceMissingRule.because("CrateDB %s runs at most %d nodes without a licence and %d are wanted; name one under spec.cluster.license.secretKeyRef", version, FreeNodes, nodes), true
+	return LicenceMissingRule.because("CrateDB %s runs at most %d nodes without a licence and %d are desired; name one under spec.cluster.license.secretKeyRef", version, FreeNodes, nodes), true
 }

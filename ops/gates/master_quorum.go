@@ -18,7 +18,7 @@ func MasterQuorum(group string, dedicated bool, effective, wanted int, consent b
 	case wanted >= 3:
 		return Reason{}, false
 	case dedicated:
-		return MasterQuorumRule.because("%d dedicated masters run and %d are wanted, and never fewer than 3 may: set replicas of spec.nodes.master to 3 or a larger odd number", effective, wanted), true
+		return MasterQuorumRule.because("%d dedicated masters run and %d are desired, and never fewer than 3 may: set replicas of spec.nodes.master to 3 or a larger odd number", effective, wanted), true
 	case wanted < 2:
 		least := "3 or more, or to 2 with the consent two-masters"
 		if effective < 3 {

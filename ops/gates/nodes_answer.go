@@ -10,9 +10,9 @@ var NodesAnswerRule = Rule{
 }
 
 // NodesAnswer names the first node that does not.
-func NodesAnswer(silent string) (Reason, bool) {
-	if silent == "" {
+func NodesAnswer(unreachable string) (Reason, bool) {
+	if unreachable == "" {
 		return Reason{}, false
 	}
-	return NodesAnswerRule.because("node %s is listed in sys.nodes and does not answer the node that was asked: what is on it is not known", silent), true
+	return NodesAnswerRule.because("node %s is listed in sys.nodes and does not answer the node that was asked: what is on it is not known", unreachable), true
 }

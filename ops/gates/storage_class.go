@@ -42,7 +42,7 @@ func ClassProblem(class string, there []StorageClass, free []string) string {
 			if !slices.Contains(removedProvisioners, c.Provisioner) {
 				return ""
 			}
-			return fmt.Sprintf("the storage class %s has the provisioner %s, which Kubernetes has no more: make the class anew with a CSI driver, or name another class", c.Name, c.Provisioner)
+			return fmt.Sprintf("the storage class %s has the provisioner %s, which Kubernetes has no more: recreate the class with a CSI driver, or name another class", c.Name, c.Provisioner)
 		}
 		names = append(names, c.Name)
 	}

@@ -13,9 +13,9 @@ var SystemDeniedRule = Rule{
 }
 
 // SystemDenied names each denial and the statement that takes it back.
-func SystemDenied(denials, cures []string) (Reason, bool) {
+func SystemDenied(denials, remedies []string) (Reason, bool) {
 	if len(denials) == 0 {
 		return Reason{}, false
 	}
-	return SystemDeniedRule.because("the user system does not see everything: %s. Nodes may hold shards that it cannot see, so none is removed. Run: %s", some(denials), strings.Join(cures, "; ")), true
+	return SystemDeniedRule.because("the user system does not see everything: %s. Nodes may hold shards that it cannot see, so none is removed. Run: %s", some(denials), strings.Join(remedies, "; ")), true
 }

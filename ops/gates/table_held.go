@@ -6,7 +6,7 @@ var TableHeldRule = Rule{
 	Kind:    Refuses,
 	Webhook: "scale",
 	Says:    "Nodes leave only if each table lets its shards move: by a routing.allocation.enable of its own, none, new_primaries or primaries, a table keeps them, or its replicas, where they are, whatever is excluded.",
-	Do:      "Run the statement that is named, or keep the nodes. After the drain the setting may be made again.",
+	Do:      "Run the statement that is named, or keep the nodes. After the drain the setting may be put back.",
 	Source:  "CrateDB manual, routing.allocation.enable of a table",
 }
 

@@ -8,7 +8,7 @@ var TablesTooOldRule = Rule{
 	Kind:    Refuses,
 	Webhook: "upgrade",
 	Says:    "A major version refuses tables that were created before the major version before it: 5.x those from before 4.0, 6.x those from before 5.0. A node that finds one does not start.",
-	Do:      "Make each table that the message names anew with the version that runs: CREATE TABLE a new one of the same columns, INSERT INTO it the rows of the old one, then ALTER CLUSTER SWAP TABLE and DROP TABLE; or drop it.",
+	Do:      "Recreate each table that the message names with the version that runs: CREATE TABLE a new one of the same columns, INSERT INTO it the rows of the old one, then ALTER CLUSTER SWAP TABLE and DROP TABLE; or drop it.",
 	Source:  "CrateDB manual, sys.checks: tables need to be recreated; release notes of 5.0.0 and 6.0.0",
 }
 
@@ -28,7 +28,7 @@ func TablesTooOld(from, to string, tables []TableAge) (Reason, bool) {
 	if len(old) == 0 {
 		return Reason{}, false
 	}
-	return TablesTooOldRule.because("CrateDB %s does not start with tables that were created before %s, and %d table(s) were (%s): make them anew with CrateDB %s (CREATE TABLE, INSERT INTO … SELECT, ALTER CLUSTER SWAP TABLE), or drop them", to, oldest, len(old), some(old), from), true
+	return TablesTooOldRule.because("CrateDB %s does not start with tables that were created before %s, and %d table(s) were (%s): recreate them with CrateDB %s (CREATE TABLE, INSERT INTO … SELECT, ALTER CLUSTER SWAP TABLE), or drop them", to, oldest, len(old), some(old), from), true
 }
 
 func crossesMajor(from, to string) bool {

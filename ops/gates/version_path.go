@@ -18,13 +18,13 @@ func VersionPath(from, to string) (Reason, bool) {
 	}
 	way, known := hops(from, to)
 	if !known {
-		return VersionPathRule.because("CrateDB %s runs and %s is wanted: this release of stevedore knows no rolling upgrade from the one to the other; set spec.cluster.version back to %s", from, to, from), true
+		return VersionPathRule.because("CrateDB %s runs and %s is desired: this release of stevedore knows no rolling upgrade from the one to the other; set spec.cluster.version back to %s", from, to, from), true
 	}
 	if len(way) == 1 {
 		return Reason{}, false
 	}
 	if len(way) > longestWay {
-		return VersionPathRule.because("CrateDB %s runs and %s is wanted, which is %d rolling upgrades away: is the version mistyped? Set spec.cluster.version to a release that exists", from, to, len(way)), true
+		return VersionPathRule.because("CrateDB %s runs and %s is desired, which is %d rolling upgrades away: is the version mistyped? Set spec.cluster.version to a release that exists", from, to, len(way)), true
 	}
-	return VersionPathRule.because("CrateDB %s runs and %s is wanted: a rolling upgrade goes one minor version at a time; set spec.cluster.version to %s, each when the one before has succeeded", from, to, waySaid(way)), true
+	return VersionPathRule.because("CrateDB %s runs and %s is desired: a rolling upgrade goes one minor version at a time; set spec.cluster.version to %s, each when the one before has succeeded", from, to, waySaid(way)), true
 }

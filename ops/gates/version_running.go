@@ -14,9 +14,9 @@ var VersionRunningRule = Rule{
 func VersionRunning(pod, says, wanted string) (Reason, bool) {
 	switch {
 	case says == "":
-		return VersionRunningRule.because("the node in pod %s has not said yet which version it runs; %s is wanted", pod, wanted), true
+		return VersionRunningRule.because("the node in pod %s has not said yet which version it runs; %s is desired", pod, wanted), true
 	case Compare(says, wanted) != 0:
-		return VersionRunningRule.because("the node in pod %s says that it runs CrateDB %s, and %s is wanted", pod, says, wanted), true
+		return VersionRunningRule.because("the node in pod %s says that it runs CrateDB %s, and %s is desired", pod, says, wanted), true
 	}
 	return Reason{}, false
 }

@@ -17,5 +17,5 @@ func VolumeGoes(claims []string) (Reason, bool) {
 	if len(claims) == 0 {
 		return Reason{}, false
 	}
-	return VolumeGoesRule.because("somebody has deleted %s: the volume is gone as soon as the pod is. Say with the annotation stevedore.dev/replace-volume=true on the claim that its copies may be made again from other nodes, or drain the node by a shrink", strings.Join(claims, ", ")), true
+	return VolumeGoesRule.because("somebody has deleted %s: the volume goes with the pod. Say with the annotation stevedore.dev/replace-volume=true on the claim that its copies may be made again from other nodes, or drain the node by a shrink", strings.Join(claims, ", ")), true
 }

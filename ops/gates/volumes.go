@@ -26,7 +26,7 @@ func Volumes(set, path, from, to string, unused bool) Reason {
 	if unused {
 		what = neverStartedRepair
 	}
-	return VolumesRule.because("%s: %s is %q and %q is wanted: nothing of it is applied; %s", set, path, from, to, what)
+	return VolumesRule.because("%s: %s is %q and %q is desired: nothing of it is applied; %s", set, path, from, to, what)
 }
 
 // oldDisk names the field of the definition, and its old value where that is what the claim had.

@@ -128,7 +128,7 @@ func Bootstrap(t *pass.Pass) {
 		}
 	}
 	if bootstrapEnds(t) {
-		made := t.Nodes(view.Made(&t.View))
+		made := t.Nodes(view.BootstrapSets(&t.View))
 		t.Record.ClusterID = t.ExpectedID()
 		t.Record.Bootstrap.Done = true
 		t.Record.Version = oldestRunning(&t.View)
@@ -157,9 +157,9 @@ func reportMade(t *pass.Pass, c view.Count) {
 	made := fmt.Sprintf("cluster %s has been made: %s %s", t.Desired.ClusterName, aim.NumberOf(c.Joined, "node"), words)
 	r := model.Report{Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapIncomplete", Warning: true}
 	switch {
-	case c.Joined < c.Wanted:
+	case c.Joined < c.Expected:
 		r.Names = []string{gates.JoinedRule.Name}
-		r.Message = fmt.Sprintf("cluster %s has been made with %d of %d nodes %s; it goes on without pod %s (%s), which what is wanted by now may bring up", t.Desired.ClusterName, c.Joined, c.Wanted, words, c.NotJoined, c.NotJoinedWhy)
+		r.Message = fmt.Sprintf("cluster %s has been made with %d of %d nodes %s; it goes on without pod %s (%s), which what is desired by now may bring up", t.Desired.ClusterName, c.Joined, c.Expected, words, c.NotJoined, c.NotJoinedWhy)
 		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, gates.JoinedRule.Name, r)
 	case len(unmade) > 0:
 		r.Message = made + "; it goes on without the user(s) " + strings.Join(unmade, ", ") + ", who could not be made and are made as soon as that is possible"
@@ -174,13 +174,13 @@ func bootstrapEnds(t *pass.Pass) bool {
 	if !t.Contact() || t.Record.Bootstrap.System.UID == "" || t.Record.Bootstrap.Licence == model.LicenceUnset {
 		return false
 	}
-	c := t.Nodes(view.Made(&t.View))
-	if reason, waits := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy); waits && !foundedBefore(&t.View) && !aim.TemplateMends(&t.View, view.Made(&t.View)) {
+	c := t.Nodes(view.BootstrapSets(&t.View))
+	if reason, waits := gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy); waits && !foundedBefore(&t.View) && !aim.OnlyTemplateHelps(&t.View, view.BootstrapSets(&t.View)) {
 		t.Wait(reason)
 		return false
 	}
 	if t.Observed.Database.Recovered == model.No || t.Observed.Database.MasterNode == "" {
-		reason, _ := gates.Recovered(false, c.Joined, c.Wanted)
+		reason, _ := gates.Recovered(false, c.Joined, c.Expected)
 		t.Wait(reason)
 		return false
 	}

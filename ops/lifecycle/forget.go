@@ -17,13 +17,13 @@ type Remains struct {
 
 // WhyNotForgotten says why the records of a cluster stay though somebody asked to forget
 // it; "" where they may go. Without them nobody knows any more what is held in its
-// database, nor whose it is: so only one goes that was let go, or that is nothing.
+// database, nor whose it is: so only one goes that was released, or of which nothing is left.
 func WhyNotForgotten(rec *model.Record, r Remains) string {
 	released := rec.Command.Commands.Released == "true"
 	switch {
 	case r.Named != "":
 		return fmt.Sprintf("%s still defines it, and would make a record of it again: take the definition out first", r.Named)
-	case released && (rec.Hold != nil || rec.Exclusions != nil):
+	case released && (rec.Lock != nil || rec.Exclusions != nil):
 		return "it was released, and what is held in its database is not given back yet: `stevedore wait --for released` waits for that"
 	case released:
 		return ""
@@ -38,7 +38,7 @@ func WhyNotForgotten(rec *model.Record, r Remains) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "it has " + strings.Join(parts, " and ") + ", and is not released: let it go first with `stevedore release`"
+	return "it has " + strings.Join(parts, " and ") + ", and is not released: release it first with `stevedore release`"
 }
 
 func few(all []string) string {

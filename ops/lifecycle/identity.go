@@ -16,12 +16,12 @@ import (
 // Rebuild takes from what is live what a lost or new record does not say.
 func Rebuild(t *pass.Pass) {
 	t.Record.SchemaVersion = model.RecordVersion
-	aim.Uncreated(t)
+	aim.ForgetUncreated(t)
 	switch {
 	case t.Desired.Removed:
 		return
 	case len(t.Record.Sets) > 0:
-		rebuildUnwanted(t)
+		rebuildUndesired(t)
 		return
 	}
 	ours, creating := false, true
@@ -56,7 +56,7 @@ func Rebuild(t *pass.Pass) {
 			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas})
 		}
 	}
-	setting.RebuildHold(t)
+	setting.RebuildLock(t)
 	rebuildSuspended(t)
 	setting.RebuildSettings(t)
 	aim.RebuildAsked(t)
@@ -64,7 +64,7 @@ func Rebuild(t *pass.Pass) {
 		t.Record.Resizing = &model.Resizing{Since: t.Now, Rebuilt: true}
 	}
 	rebuildVersion(t)
-	rebuildUnwanted(t)
+	rebuildUndesired(t)
 	aim.RebuildTrials(t)
 }
 
@@ -108,9 +108,9 @@ func rebuildVersion(t *pass.Pass) {
 	}
 }
 
-// rebuildUnwanted puts sets of ours that are no longer desired behind the others; also one that
+// rebuildUndesired puts sets of ours that are no longer desired behind the others; also one that
 // was made unseen, after its group had left the definition and been forgotten.
-func rebuildUnwanted(t *pass.Pass) {
+func rebuildUndesired(t *pass.Pass) {
 	for i := range t.Observed.Sets {
 		if live := &t.Observed.Sets[i]; live.Ours && t.DesiredSet(live.Name) == nil && view.Recorded(t.Record.Sets, live.Name) == nil {
 			t.Record.Sets = append(slices.Clip(t.Record.Sets), model.RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
@@ -191,11 +191,11 @@ func Released(t *pass.Pass) bool {
 		return false
 	}
 	t.Wait(gates.Released())
-	see(t)
+	noteSeen(t)
 	returnBudgets(t)
-	if t.Commanded.Released == "true" && t.Record.Unexplained && t.Record.Hold == nil && t.Observed.Database.Allocation == setting.HeldAllocation {
-		t.Record.Hold = &model.Hold{Value: setting.HeldAllocation, Before: setting.FreeAllocation}
-		t.Record.Unexplained = false
+	if t.Commanded.Released == "true" && t.Record.UnexplainedLock && t.Record.Lock == nil && t.Observed.Database.Allocation == setting.LockedAllocation {
+		t.Record.Lock = &model.AllocationLock{Value: setting.LockedAllocation, Before: setting.NormalAllocation}
+		t.Record.UnexplainedLock = false
 	}
 	setting.ReleaseUnexplained(t)
 	giveAllBack(t)
@@ -208,9 +208,9 @@ func giveAllBack(t *pass.Pass) {
 		aim.EndShrink(t)
 		t.Record.Operation = nil
 	}
-	setting.GiveBack(t)
-	setting.Include(t)
-	forgetHold(t)
+	setting.GiveBackLock(t)
+	setting.GiveBackExclusions(t)
+	forgetOwned(t)
 }
 
 // returnBudgets lets Kubernetes evict one pod at a time again.
@@ -231,18 +231,18 @@ func Paused(t *pass.Pass) bool {
 	t.Wait(gates.Paused(t.Commanded.Paused == "true"))
 	// A pause may last: what is held goes back, and a pod that is on its way
 	// comes back by itself.
-	setting.GiveBack(t)
+	setting.GiveBackLock(t)
 	if aim.Shrinking(&t.View) {
 		aim.EndShrink(t)
 		t.Record.Operation = nil
 	}
-	setting.Include(t)
-	see(t)
+	setting.GiveBackExclusions(t)
+	noteSeen(t)
 	return true
 }
 
-// see notes the render that a person's next command is about.
-func see(t *pass.Pass) {
+// noteSeen notes the render that a person's next command is about.
+func noteSeen(t *pass.Pass) {
 	if t.Record.Seen = t.Desired.Revision; t.Desired.Removed || t.Record.Seen == t.Record.Revision {
 		t.Record.Seen = ""
 	}

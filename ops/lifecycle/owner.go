@@ -54,8 +54,8 @@ func OwnerAmong(recorded string, claimants []Claimant) (owner, other string) {
 	return owner, ""
 }
 
-// Anothers refuses a cluster that belongs to another source.
-func Anothers(t *pass.Pass) bool {
+// OwnedByAnother refuses a cluster that belongs to another source.
+func OwnedByAnother(t *pass.Pass) bool {
 	if t.Desired.Removed {
 		return false
 	}

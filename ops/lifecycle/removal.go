@@ -77,7 +77,7 @@ func deleting(t *pass.Pass) bool {
 			return true
 		}
 		next.Began = t.Now
-		tellRemoval(t, &next, "removing", model.StatusInProgress, "RemovalStarted", "the cluster is being deleted, as the definition that is gone had consented to; its volumes and Secrets stay")
+		reportRemoval(t, &next, "removing", model.StatusInProgress, "RemovalStarted", "the cluster is being deleted, as the definition that is gone had consented to; its volumes and Secrets stay")
 		return true
 	}
 	dismantle(t, &next)
@@ -92,13 +92,13 @@ func mayNotRemove(t *pass.Pass, r *model.Removal) bool {
 	if reason, refused := gates.MassRemoval(r.Most, cmp.Or(t.Policy.MaxRemoved, DefaultMaxRemoved), r.Emptied, v.Clusters); refused {
 		t.Refuse(reason)
 		returnBudgets(t)
-		tellRemoval(t, r, reason.Name, model.StatusFailure, "MassRemoval", reason.Message, reason.Name)
+		reportRemoval(t, r, reason.Name, model.StatusFailure, "MassRemoval", reason.Message, reason.Name)
 		return true
 	}
 	delay := model.First(t.Policy.RemovalDelay, DefaultRemovalDelay)
 	if reason, waits := gates.RemovalPending(delay-t.Elapsed(r.Since), t.Now); waits {
 		t.Wait(reason)
-		tellRemoval(t, r, reason.Name, model.StatusInProgress, "RemovalPending", reason.Message, reason.Name)
+		reportRemoval(t, r, reason.Name, model.StatusInProgress, "RemovalPending", reason.Message, reason.Name)
 		return true
 	}
 	if t.Waits(gates.RemovalKnown(v.Known)) {
@@ -109,7 +109,7 @@ func mayNotRemove(t *pass.Pass, r *model.Removal) bool {
 	}
 	// The volumes stay, and with them what is held in the database: it goes back first,
 	// and giveAllBack has said what that waits for.
-	return t.Record.Hold != nil || t.Record.Exclusions != nil
+	return t.Record.Lock != nil || t.Record.Exclusions != nil
 }
 
 // dismantle removes one thing after the other: nodes with data, masters, their
@@ -163,18 +163,18 @@ func dismantle(t *pass.Pass, r *model.Removal) {
 		return
 	}
 	t.Record.Stage = model.StageRemoved
-	tellRemoval(t, r, "removed", model.StatusSuccess, "ClusterRemoved", fmt.Sprintf(
+	reportRemoval(t, r, "removed", model.StatusSuccess, "ClusterRemoved", fmt.Sprintf(
 		"the cluster was deleted; %d volume claim(s) and its Secrets stay, and a definition of the same name starts on them again", len(t.Observed.Claims)))
 }
 
 func disrupt(t *pass.Pass, a model.Action) { t.Decision.Disruptive = &a }
 
-// tellRemoval reports a transition of a removal once.
-func tellRemoval(t *pass.Pass, r *model.Removal, what string, status model.Status, reason, message string, gates ...string) {
-	if r.Told == what {
+// reportRemoval reports a transition of a removal once.
+func reportRemoval(t *pass.Pass, r *model.Removal, what string, status model.Status, reason, message string, gates ...string) {
+	if r.Reported == what {
 		return
 	}
-	r.Told = what
+	r.Reported = what
 	t.Report(model.Report{
 		Event: model.EventFeedback, Status: status, Operation: "delete", Action: "delete", Reason: reason,
 		Warning: status != model.StatusSuccess, Message: message, Names: slices.Clone(gates),

@@ -39,8 +39,8 @@ func beginResume(t *pass.Pass) {
 	t.Report(suspendReport("ResumeStarted", model.StatusInProgress, "the cluster is being resumed: "+countWords(t.Record.Suspended)+" start, masters first"))
 }
 
-// raise gives dedicated masters, or all others, the replicas that they had.
-func raise(t *pass.Pass, masters bool) {
+// startSets gives dedicated masters, or all others, the replicas that they had.
+func startSets(t *pass.Pass, masters bool) {
 	for _, s := range t.Record.Sets {
 		if before := view.Recorded(t.Record.Suspended, s.Name); before != nil && (s.Group == names.MasterGroup) == masters {
 			aim.SetReplicas(t, s.Name, max(s.Replicas, before.Replicas))
@@ -54,22 +54,22 @@ func resume(t *pass.Pass) {
 	op := *t.Record.Operation
 	t.Record.Operation = &op
 	if op.Step == StepMasters {
-		raise(t, true)
+		startSets(t, true)
 		if mastersWait(t) {
 			suspendTimeout(t, "ResumeTimedOut")
 			return
 		}
 		op.Step = StepData
 	}
-	raise(t, false)
+	startSets(t, false)
 	if op.Step == StepData && t.Contact() && t.Observed.Database.Recovered == model.Yes {
 		op.Step = StepRecover
 	}
-	if op.Step == StepRecover && t.Contact() && aim.TemplateMends(&t.View, t.Record.Sets) {
-		resumeStuck(t, &op)
+	if op.Step == StepRecover && t.Contact() && aim.OnlyTemplateHelps(&t.View, t.Record.Sets) {
+		resumeIncomplete(t, &op)
 		return
 	}
-	if wholeWaits(t) {
+	if everythingWaits(t) {
 		suspendTimeout(t, "ResumeTimedOut")
 		return
 	}
@@ -86,25 +86,25 @@ func mastersWait(t *pass.Pass) bool {
 			masters = append(masters, s)
 		}
 	}
-	c := t.NodesWith(masters, func(p *model.Pod) bool { return view.UpLong(&t.View, p) })
-	if c.Ready > c.Wanted/2 || c.Wanted == 0 {
+	c := t.NodesWith(masters, func(p *model.Pod) bool { return view.RunsLong(&t.View, p) })
+	if c.Ready > c.Expected/2 || c.Expected == 0 {
 		return false
 	}
-	t.Waits(gates.PodsReady(c.Ready, c.Wanted, c.NotReady, c.NotReadyWhy))
+	t.Waits(gates.PodsReady(c.Ready, c.Expected, c.NotReady, c.NotReadyWhy))
 	return true
 }
 
-// wholeWaits until all nodes have joined, the gateway has recovered and no copy
+// everythingWaits until all nodes have joined, the gateway has recovered and no copy
 // is missing that waiting could bring back. A settled yellow has to have lasted
 // for stableFor: right after a start no copy is on its way yet.
-func wholeWaits(t *pass.Pass) bool {
+func everythingWaits(t *pass.Pass) bool {
 	db, since := &t.Observed.Database, t.Observed.Stable.Since
 	h, c := &db.Health, t.Nodes(t.Record.Sets)
 	left := model.First(t.Desired.Operations.StableFor, t.Policy.StableFor, model.DefaultStableFor) - t.Elapsed(since)
 	stable := !since.IsZero() && left <= 0
 	waits := t.Waits(gates.Contact(t.Contact(), db.Error)) ||
-		t.Waits(gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)) ||
-		t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)) ||
+		t.Waits(gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy)) ||
+		t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Expected)) ||
 		t.Waits(gates.HealthGreen(h.Colour.String(), stable && budget.Settled(&t.View), h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View)))
 	if waits && !since.IsZero() {
 		t.EndsIn(left) // nothing where it is stable
@@ -112,14 +112,14 @@ func wholeWaits(t *pass.Pass) bool {
 	return waits
 }
 
-// resumeStuck ends a resume in which nodes are stuck on what they were suspended on while
+// resumeIncomplete ends a resume in which nodes are stuck on what they were suspended on while
 // another version is desired, or in which all have joined and pods are not ready: the upgrade
 // or the restart that is due next brings the template that they may run on.
-func resumeStuck(t *pass.Pass, op *model.Operation) {
+func resumeIncomplete(t *pass.Pass, op *model.Operation) {
 	c := t.Nodes(t.Record.Sets)
 	t.Record.Suspended, t.Record.Operation = nil, nil
 	r := suspendReport("ResumeIncomplete", model.StatusFailure, fmt.Sprintf(
-		"the cluster has been resumed with %d of %d nodes: pod %s has not joined (%s), and what is wanted by now may let it", c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy))
+		"the cluster has been resumed with %d of %d nodes: pod %s has not joined (%s), and what is desired by now may let it", c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy))
 	r.Warning, r.Names = true, []string{gates.JoinedRule.Name}
 	aim.Outcome(t, op.Kind, model.StatusFailure, gates.JoinedRule.Name, r)
 }

@@ -8,17 +8,17 @@ import (
 	"stevedore.dev/stevedore/ops/pass"
 )
 
-// StorageWanted reports whether the next decision may depend on storage classes: a desired
+// NeedsStorage reports whether the next decision may depend on storage classes: a desired
 // StatefulSet is not there, and none of its claims, or a claim is to grow or to be of another class, or
 // a disk to come.
-func StorageWanted(d *model.Desired, o *model.Observed) bool {
+func NeedsStorage(d *model.Desired, o *model.Observed) bool {
 	unmade := func(c model.ClaimClass) bool { return aim.Unmade(o, c.Set) }
-	return !d.Removed && slices.ContainsFunc(d.Storage, unmade) || aim.ClassWanted(d, o) || aim.DisksWanted(d)
+	return !d.Removed && slices.ContainsFunc(d.Storage, unmade) || aim.NeedsClasses(d, o) || aim.NeedsDiskClasses(d)
 }
 
-// Classless refuses a new cluster of which a claim could have no volume, before anything
+// RefuseClassless refuses a new cluster of which a claim could have no volume, before anything
 // of it is made. What is there already is never held up.
-func Classless(t *pass.Pass) bool {
+func RefuseClassless(t *pass.Pass) bool {
 	if len(t.Observed.Sets) > 0 || len(t.Observed.Claims) > 0 {
 		return false
 	}

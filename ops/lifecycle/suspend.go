@@ -88,15 +88,15 @@ func rebuildSuspended(t *pass.Pass) {
 	}
 }
 
-// Yield ends an operation that a suspension takes over, where it may be left: a grow keeps
+// YieldToSuspension ends an operation that a suspension takes over, where it may be left: a grow keeps
 // the nodes that it has, and a restart that has stopped would stop for ever. A grow or a resume ends
-// too where a pod does not come back before its StatefulSet is made again: it would wait for that pod.
-func Yield(t *pass.Pass) {
+// too where a pod does not come back before its StatefulSet is recreated: it would wait for that pod.
+func YieldToSuspension(t *pass.Pass) {
 	op := t.Record.Operation
-	if op == nil || t.Record.Hold != nil {
+	if op == nil || t.Record.Lock != nil {
 		return
 	}
-	if grows := op.Kind == model.OperationGrow || op.Kind == model.OperationResume; grows && view.AnyHeldBack(&t.View) {
+	if grows := op.Kind == model.OperationGrow || op.Kind == model.OperationResume; grows && view.AnyBehindMissingDisk(&t.View) {
 		t.Record.Operation = nil
 		return
 	}
@@ -120,16 +120,16 @@ func StartSuspend(t *pass.Pass) bool {
 		t.Refuse(gates.SuspendAborted())
 		return true
 	}
-	if !partly(&t.View) && suspendWaits(t) {
+	if !partlyStopped(&t.View) && suspendWaits(t) {
 		return true
 	}
 	beginSuspend(t)
 	return true
 }
 
-// partly reports whether some of the nodes were stopped already: then the gates were looked at,
+// partlyStopped reports whether some of the nodes were stopped already: then the gates were looked at,
 // and there may be nobody left who answers.
-func partly(v *view.View) bool {
+func partlyStopped(v *view.View) bool {
 	return slices.ContainsFunc(v.Record.Suspended, func(before model.RecordedSet) bool {
 		s := view.Recorded(v.Record.Sets, before.Name)
 		return s != nil && s.Replicas < before.Replicas
@@ -153,7 +153,7 @@ func suspendWaits(t *pass.Pass) bool {
 	}
 	h, c := &db.Health, t.Nodes(t.Record.Sets)
 	switch {
-	case t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Wanted)),
+	case t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Expected)),
 		t.Waits(gates.DetailKnown(db.TablesKnown, db.TablesWhy())),
 		t.Waits(view.SnapshotWaits(&t.View)),
 		t.Waits(gates.ShardsMoving(db.Relocating, db.Initializing)),
@@ -162,7 +162,7 @@ func suspendWaits(t *pass.Pass) bool {
 		return true
 	}
 	// The lock of a restart is given back first.
-	return t.Record.Hold != nil
+	return t.Record.Lock != nil
 }
 
 // claimStops: a pod of the set, or any with "", would lose its volume: its claim is being deleted.
@@ -199,7 +199,7 @@ func Suspend(t *pass.Pass) {
 		beginResume(t)
 		resume(t)
 	case op.Kind == model.OperationSuspend:
-		lower(t)
+		stopSets(t)
 	case op.Kind == model.OperationResume && aim.AsksToSuspend(&t.View) && !aim.Aborted(&t.View):
 		// While it was never whole again, nobody has used it since.
 		if op.Step == StepRecover && suspendWaits(t) {
@@ -207,15 +207,15 @@ func Suspend(t *pass.Pass) {
 			return
 		}
 		beginSuspend(t)
-		lower(t)
+		stopSets(t)
 	case op.Kind == model.OperationResume:
 		resume(t)
 	}
 }
 
-// lower stops one StatefulSet in a pass, those with data before the dedicated masters, after
+// stopSets stops one StatefulSet in a pass, those with data before the dedicated masters, after
 // each says what it was suspended from.
-func lower(t *pass.Pass) {
+func stopSets(t *pass.Pass) {
 	remembersRaised(t)
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)

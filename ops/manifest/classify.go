@@ -86,7 +86,7 @@ func (c *comparison) compareFewer(fewer []string) error {
 }
 
 // compareDisks compares with a StatefulSet that has further disks. Kubernetes takes those only when
-// it is made again: what they bring is a class of its own, and the rest is compared without them.
+// it is recreated: what they bring is a class of its own, and the rest is compared without them.
 func (c *comparison) compareDisks(further []string) error {
 	whole := c.after
 	without := whole.DeepCopy()

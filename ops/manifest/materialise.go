@@ -89,7 +89,7 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	remember(saved, current, e, next)
 	var set *unstructured.Unstructured
 	var err error
-	if e.Template != model.TemplateWanted || wanted == nil {
+	if e.Template != model.TemplateDesired || wanted == nil {
 		from := current
 		if _, ok := saved[e.Name+rememberedSuffix]; ok && e.Template == model.TemplateBefore {
 			from = e.Name + rememberedSuffix

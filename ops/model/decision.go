@@ -99,8 +99,8 @@ type Reason = gates.Reason
 type TemplateChoice uint8
 
 const (
-	// TemplateWanted is the rendered one.
-	TemplateWanted TemplateChoice = iota
+	// TemplateDesired is the rendered one.
+	TemplateDesired TemplateChoice = iota
 	// TemplateKept is the one that is live, with all of the set's other fields as they
 	// were: what was recorded after it and never applied is forgotten.
 	TemplateKept
@@ -137,7 +137,7 @@ type EffectiveSet struct {
 	// RememberAnew keeps the one that is effective until now in its place: pods have
 	// joined on it, and it is what they run when the next one has to be taken back.
 	RememberAnew bool
-	// Hold is the annotation that says what we hold in the database; "" for none.
+	// Hold is the annotation that says which settings we own in the database; "" for none.
 	Hold string
 	// Suspended is the annotation that says what it was suspended from; "" for none.
 	Suspended string
@@ -233,25 +233,24 @@ const (
 	// ActionAcknowledgeNodeChecks acknowledges node check 1 on all nodes.
 	ActionAcknowledgeNodeChecks ActionKind = "acknowledge-node-checks"
 	// ActionSetBudget sets Budget's maxUnavailable to Value; only for clusters
-	// that are let go, all others get it by applying.
+	// that are released, all others get it by applying.
 	ActionSetBudget ActionKind = "set-budget"
 	// ActionRecreatePod deletes Pod (precondition PodUID), which has never
 	// started CrateDB, so that it comes back on its set's template. Disruptive.
 	ActionRecreatePod ActionKind = "recreate-pod"
-	// ActionCurePod deletes Pod (precondition PodUID), which does not run and is of
-	// another template than its set has now; with Ask only while the node in that pod
-	// does not know the node NodeNames or, where Ask is Pod, does not let `system` in.
-	// Disruptive.
-	ActionCurePod ActionKind = "cure-pod"
+	// ActionReplaceStuckPod deletes Pod (precondition PodUID), which is stuck and runs another template than its set
+	// has now; with Ask only while the node in that pod does not know the node NodeNames or, where Ask is Pod, does
+	// not let `system` in. Disruptive.
+	ActionReplaceStuckPod ActionKind = "cure-pod"
 	// ActionRecoverPod deletes Pod (precondition PodUID) after the node in it was asked
 	// by exec and knows no user User: its gateway waits for nodes that are not there any
 	// more. Disruptive.
 	ActionRecoverPod ActionKind = "recover-pod"
-	// ActionHoldAllocation sets cluster.routing.allocation.enable from Before to
+	// ActionLockAllocation sets cluster.routing.allocation.enable from Before to
 	// Allocation, persistent, on Pod; ResultHidden when a transient value hides it.
-	ActionHoldAllocation ActionKind = "hold-allocation"
-	// ActionReleaseAllocation sets it back to Before, on Pod.
-	ActionReleaseAllocation ActionKind = "release-allocation"
+	ActionLockAllocation ActionKind = "hold-allocation"
+	// ActionUnlockAllocation sets it back to Before, on Pod.
+	ActionUnlockAllocation ActionKind = "release-allocation"
 	// ActionRestartPod deletes Pod (precondition PodUID) after the node in it has
 	// been asked once more: the setting is Allocation, there are Value nodes, as many as
 	// when this was decided, whoever has added them, and, with Green, every table is
@@ -298,9 +297,9 @@ const (
 	// ActionStopSet lowers Set (preconditions SetUID and SetVersion) from From replicas
 	// to 0, because its cluster is deleted. Disruptive.
 	ActionStopSet ActionKind = "stop-set"
-	// ActionForgetHold takes off Set (precondition SetUID) what its annotation says of
-	// a hold or of exclusions: they were given back, and nothing of it is applied.
-	ActionForgetHold ActionKind = "forget-hold"
+	// ActionForgetOwned takes off Set (precondition SetUID) what its annotation says of
+	// an allocation lock or of exclusions: they were given back, and nothing of it is applied.
+	ActionForgetOwned ActionKind = "forget-hold"
 	// ActionDeleteObject deletes Object (preconditions SetUID and SetVersion), which
 	// the definition makes no more.
 	ActionDeleteObject ActionKind = "delete-object"
@@ -313,7 +312,7 @@ const (
 	ActionDeleteClaims ActionKind = "delete-claims"
 	// ActionRecreateSet deletes Set (preconditions SetUID and SetVersion) and leaves its
 	// From pods, which all have to be there, while Budget keeps Value pods and lets none
-	// go. It is made again when objects are applied. Disruptive.
+	// go. It is recreated when objects are applied. Disruptive.
 	ActionRecreateSet ActionKind = "recreate-set"
 	// ActionSetRepository creates Repository with Settings and the values that Secrets has, has every
 	// node of NodeIDs verify it where it is there, and, with New, looks whether it has snapshots that
@@ -397,7 +396,7 @@ type Action struct {
 	// may delete them.
 	Free string
 	// Beside is what others excluded by other keys than the id when this was decided
-	// (ExcludedBeside): a change of ours ends the effect of it.
+	// (ExcludedByOtherKeys): a change of ours ends the effect of it.
 	Beside    string
 	Elsewhere bool
 	Filtered  int
@@ -434,7 +433,7 @@ func (a Action) Subject() string {
 		return a.Object.String()
 	case ActionDeleteClaims:
 		return a.Pods
-	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet, ActionForgetHold, ActionRecreateSet:
+	case ActionSuspendSet, ActionShrinkSet, ActionDeleteSet, ActionStopSet, ActionForgetOwned, ActionRecreateSet:
 		return a.Set
 	case ActionSetSettings, ActionResetSettings:
 		return a.Settings.names()

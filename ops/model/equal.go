@@ -25,10 +25,10 @@ func (r *Record) DecidedEqual(o *Record) bool {
 	case !samePart(r.Replacing, o.Replacing), !samePart(r.Removing, o.Removing), r.VolumesConsent != o.VolumesConsent:
 	case !r.Growth.equal(o.Growth), !r.Resizing.equal(o.Resizing), r.RecoverDue != o.RecoverDue, !sameList(r.OnTrial, o.OnTrial), !sameList(r.Verified, o.Verified), !sameList(r.Adopted, o.Adopted):
 	// What we have set in the database.
-	case !samePart(r.Hold, o.Hold), !r.HoldHidden.Equal(o.HoldHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
+	case !samePart(r.Lock, o.Lock), !r.LockHidden.Equal(o.LockHidden), !r.Exclusions.equal(o.Exclusions), !sameList(r.Settings, o.Settings):
 	case !r.Backups.equal(o.Backups), !r.Restore.equal(o.Restore):
 	// What was reported, and what was asked for last.
-	case r.Unexplained != o.Unexplained, r.UnexplainedExclusion != o.UnexplainedExclusion, r.OthersSettings != o.OthersSettings, r.OthersFilters != o.OthersFilters:
+	case r.UnexplainedLock != o.UnexplainedLock, r.UnexplainedExclusion != o.UnexplainedExclusion, r.OthersSettings != o.OthersSettings, r.OthersFilters != o.OthersFilters:
 	case r.DeletedClaims != o.DeletedClaims, r.Seen != o.Seen, r.Denied != o.Denied, !r.Slow.equal(o.Slow), !endsEqual(r.Ends, o.Ends), r.Seq != o.Seq, r.Last != o.Last, r.Command != o.Command:
 	default:
 		return true
@@ -66,10 +66,10 @@ func (s *Shrink) equal(o *Shrink) bool {
 	case s.Masters != o.Masters, s.Replaces != o.Replaces, s.Set != o.Set, s.From != o.From, s.To != o.To, s.Before != o.Before:
 	case s.LeaveZone != o.LeaveZone, !slices.Equal(s.Leaving, o.Leaving):
 	// How far the drain has come.
-	case !s.Since.Equal(o.Since), s.Shards != o.Shards, s.Bytes != o.Bytes, !s.Moving.Equal(o.Moving), !s.Still.Equal(o.Still):
+	case !s.Since.Equal(o.Since), s.Shards != o.Shards, s.Bytes != o.Bytes, !s.Moving.Equal(o.Moving), !s.StillSince.Equal(o.StillSince):
 	case !s.Drained.Equal(o.Drained), !slices.Equal(s.Evidence, o.Evidence), !slices.Equal(s.Pinned, o.Pinned), !slices.Equal(s.Behind, o.Behind):
 	// What was seen and done on the way.
-	case !s.Rerouted.Equal(o.Rerouted), s.Held != o.Held, !s.Hidden.Equal(o.Hidden), s.MasterStable != o.MasterStable:
+	case !s.Rerouted.Equal(o.Rerouted), s.SnapshotRuns != o.SnapshotRuns, !s.Hidden.Equal(o.Hidden), s.MasterStable != o.MasterStable:
 	default:
 		return true
 	}
@@ -86,7 +86,7 @@ func (r *Restart) equal(o *Restart) bool {
 	// Who goes down now.
 	case r.Pod != o.Pod, r.PodUID != o.PodUID, r.Template != o.Template, r.Zone != o.Zone, !slices.Equal(r.Pods, o.Pods):
 	// How far it has come.
-	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.Said != o.Said, r.Unseen != o.Unseen, r.Narrow != o.Narrow, !slices.Equal(r.Done, o.Done):
+	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.ForecastReported != o.ForecastReported, r.Unseen != o.Unseen, r.Narrow != o.Narrow, !slices.Equal(r.Done, o.Done):
 	default:
 		return true
 	}

@@ -53,8 +53,8 @@ type Removal struct {
 	// once their source named no cluster at all.
 	Most    int  `json:"most,omitempty"`
 	Emptied bool `json:"emptied,omitempty"`
-	// Told is the reason that was reported last.
-	Told string `json:"told,omitempty"`
+	// Reported is the reason that was reported last.
+	Reported string `json:"told,omitempty"`
 }
 
 func (r *Removal) equal(o *Removal) bool {
@@ -62,7 +62,7 @@ func (r *Removal) equal(o *Removal) bool {
 		return r == o
 	}
 	times := r.Since.Equal(o.Since) && r.Began.Equal(o.Began)
-	return times && r.Most == o.Most && r.Emptied == o.Emptied && r.Told == o.Told
+	return times && r.Most == o.Most && r.Emptied == o.Emptied && r.Reported == o.Reported
 }
 
 // Vanished is what is known of the clusters of a source whose definitions are gone.

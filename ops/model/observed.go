@@ -24,7 +24,7 @@ type Observed struct {
 	Secrets []Secret
 	// Volumes are the volumeClaimTemplates of the live StatefulSets.
 	Volumes []VolumeTemplate
-	// Storage is read only where StorageWanted says so.
+	// Storage is read only where NeedsStorage says so.
 	Storage Storage
 	Budgets []ObservedBudget
 	// Adopting is true while `stevedore adopt` has begun and not ended. It is asked for only while a
@@ -49,7 +49,7 @@ type Observed struct {
 	// Disrupted are the other clusters of this daemon that are being disrupted,
 	// "namespace/name"; read only where this one may begin to be.
 	Disrupted []string
-	// Resize is read only where a pod is to get other CPU and memory (compute.Wanted).
+	// Resize is read only where a pod is to get other CPU and memory (compute.NeedsResize).
 	Resize CanResize
 	// DeletesClaims is whether volume claims may be deleted; it is asked while volumes are being
 	// replaced.
@@ -86,7 +86,7 @@ type ObservedSet struct {
 	// InitialMasters is true when its template names initial_master_nodes.
 	InitialMasters bool
 	// Template is the hash of what a process of it reads when it starts, and Hold
-	// our annotation of what we hold; "" without one.
+	// our annotation of the settings that we own; "" without one.
 	Template, Hold string
 	// Version is the tag of the crate image in its template.
 	Version string
@@ -342,7 +342,7 @@ type Database struct {
 	// nothing holds the allocation.
 	Stuck []Explanation
 	// Evidence is what others than `system` say of nodes that are about to leave; it is
-	// read only where EvidenceWanted says so.
+	// read only where NeedsEvidence says so.
 	Evidence []Evidence
 }
 

@@ -55,16 +55,16 @@ type Record struct {
 	// Saved are the last effective StatefulSet objects, with what is live until those are,
 	// and what a restart goes back to; Decide never reads them.
 	Saved Saved `json:"saved,omitempty"`
-	// Hold in the database; nil when there is none. It is recorded before it is set
-	// and until it was given back.
-	Hold *Hold `json:"hold,omitempty"`
+	// Lock of the allocation in the database; nil when there is none. It is recorded before it is set and until it
+	// was given back.
+	Lock *AllocationLock `json:"hold,omitempty"`
 	// Settings are the cluster settings that we have set, or are about to, by name.
 	Settings []RecordedSetting `json:"settings,omitempty"`
 	// OthersSettings are the values that somebody has set of those that we have not: the
 	// nodes that show so may leave.
 	OthersSettings SettingList `json:"othersSettings,omitempty"`
-	// Unexplained is true once a hold that nothing explains was reported.
-	Unexplained bool `json:"unexplained,omitempty"`
+	// UnexplainedLock is true once an allocation lock that nothing explains was reported.
+	UnexplainedLock bool `json:"unexplained,omitempty"`
 	// Exclusions are the nodes that we keep shards off; nil when there are none. They
 	// are recorded before they are set and until they were given back.
 	Exclusions *Exclusions `json:"exclusions,omitempty"`
@@ -79,8 +79,7 @@ type Record struct {
 	Slow *SlowPart `json:"slow,omitempty"`
 	// Ends are those of CrateDB's processes that were reported within the last ten minutes.
 	Ends []ReportedEnd `json:"ends,omitempty"`
-	// OnTrial are the sets on trial: they got a new template out of their turn, and no pod
-	// of them has joined on it.
+	// OnTrial are the sets on trial: they got a new template out of order, and no pod of them has joined on it.
 	OnTrial []string `json:"unproven,omitempty"`
 	// Verified are the templates that a pod of each set last joined on.
 	Verified []VerifiedTemplate `json:"proven,omitempty"`
@@ -94,9 +93,9 @@ type Record struct {
 	// RecoverDue is true while a pod waits for more data nodes after a full outage
 	// than there are.
 	RecoverDue bool `json:"recoverDue,omitempty"`
-	// HoldHidden is when a hold was last found to be hidden by a transient value; it is
-	// tried again later.
-	HoldHidden time.Time `json:"holdHidden,omitzero"`
+	// LockHidden is when an allocation lock was last found to be hidden by a transient value; it is tried again
+	// later.
+	LockHidden time.Time `json:"holdHidden,omitzero"`
 	// RestartedAt and RestartedBy are the annotation and the command that were last
 	// carried out.
 	RestartedAt string `json:"restartedAt,omitempty"`
@@ -146,9 +145,9 @@ type Shown struct {
 	Progress *Progress `json:"progress,omitempty"`
 	// Problems are errors in the definition, as file:line:column: message.
 	Problems []string `json:"problems,omitempty"`
-	// Told is the revision of which it was reported that Kubernetes refuses its
+	// RefusalReported is the revision of which it was reported that Kubernetes refuses its
 	// objects; "" where it does not.
-	Told string `json:"told,omitempty"`
+	RefusalReported string `json:"told,omitempty"`
 	// Source is whose words these are while nothing was made and so nobody owns the
 	// cluster; "" otherwise.
 	Source string `json:"source,omitempty"`
@@ -225,7 +224,7 @@ const (
 // Steps of a restart, of one pod after the other.
 const (
 	StepNext    = "next-pod" // the gates before a pod goes
-	StepHold    = "hold"     // the hold is recorded, and is being set
+	StepLock    = "hold"     // the allocation lock is recorded, and is being set
 	StepDown    = "pod-down" // the pod is to go, to come back and to join
 	StepReturn  = "give-back"
 	StepStable  = "stable"
@@ -235,7 +234,7 @@ const (
 // Steps of an expand, of one StatefulSet after the other.
 const (
 	StepGuard    = "guard"    // the disruption budget is to let no pod go
-	StepRecreate = "recreate" // the StatefulSet is to be deleted without its pods, and made again
+	StepRecreate = "recreate" // the StatefulSet is to be deleted without its pods, and recreated
 	StepAdopt    = "adopt"    // the new StatefulSet is to have the pods
 )
 
@@ -268,8 +267,8 @@ type Restart struct {
 	// Unseen is true while it is not known whether the pods that were to go have gone: they
 	// stood there at the last look, and it was decided to leave them.
 	Unseen bool `json:"unseen,omitempty"`
-	// Said is true once it was reported what the absence of its pods does to tables.
-	Said bool `json:"said,omitempty"`
+	// ForecastReported is true once it was reported what the absence of its pods does to tables.
+	ForecastReported bool `json:"said,omitempty"`
 	// Replaces is true where it began for a node that was drained to come onto other volumes:
 	// that is reported, and the restart is not.
 	Replaces bool `json:"replaces,omitempty"`
@@ -333,14 +332,14 @@ type Shrink struct {
 	Shards int       `json:"shards,omitempty"`
 	Bytes  int64     `json:"bytes,omitempty"`
 	Moving time.Time `json:"moving"`
-	// Drained is the reading that first found them empty; Still the one that first
+	// Drained is the reading that first found them empty; StillSince the one that first
 	// found that nothing moves, zero while something does.
-	Drained time.Time `json:"drained"`
-	Still   time.Time `json:"still"`
-	// Rerouted is when the allocation was last retried; Held is true while a
+	Drained    time.Time `json:"drained"`
+	StillSince time.Time `json:"still"`
+	// Rerouted is when the allocation was last retried; SnapshotRuns is true while a
 	// snapshot keeps shards where they are.
-	Rerouted time.Time `json:"rerouted"`
-	Held     bool      `json:"held,omitempty"`
+	Rerouted     time.Time `json:"rerouted"`
+	SnapshotRuns bool      `json:"held,omitempty"`
 	// Hidden is when an exclusion was last found to be hidden.
 	Hidden time.Time `json:"hidden"`
 	// MasterStable is true once the master was stable for long enough.
@@ -392,8 +391,9 @@ type LeavingNode struct {
 	Ordinal int    `json:"ordinal"`
 }
 
-// Hold is what we hold in the database, and the value that was there before.
-type Hold struct {
+// AllocationLock is the value of cluster.routing.allocation.enable that we have set for a restart, and the one
+// before.
+type AllocationLock struct {
 	// Set carries the annotation.
 	Set    string `json:"set"`
 	Value  string `json:"value"`

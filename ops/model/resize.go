@@ -75,8 +75,8 @@ type CanResize struct {
 // is applied until each pod has them. Without it no pod is compared with its template.
 type Resizing struct {
 	Since time.Time `json:"since"`
-	// Told are the pods whose resize was reported as stopped, joined by commas.
-	Told string `json:"told,omitempty"`
+	// Reported are the pods whose resize was reported as stopped, joined by commas.
+	Reported string `json:"told,omitempty"`
 	// Rebuilt: the record was lost, and nobody knows whether anything was under way.
 	Rebuilt bool `json:"rebuilt,omitempty"`
 	// Restart: what is left comes by a restart.
@@ -87,5 +87,5 @@ func (r *Resizing) equal(o *Resizing) bool {
 	if r == nil || o == nil {
 		return r == o
 	}
-	return r.Since.Equal(o.Since) && r.Told == o.Told && r.Rebuilt == o.Rebuilt && r.Restart == o.Restart
+	return r.Since.Equal(o.Since) && r.Reported == o.Reported && r.Rebuilt == o.Rebuilt && r.Restart == o.Restart
 }

@@ -9,8 +9,8 @@ import (
 type SecretChange struct {
 	// Pending is the version that is about to be set.
 	Pending SecretVersion `json:"pending"`
-	// Told is what was reported of it; "" for nothing.
-	Told PasswordChange `json:"told,omitempty"`
+	// Reported is what was reported of it; "" for nothing.
+	Reported PasswordChange `json:"told,omitempty"`
 }
 
 // Reference is a Secret that nodes read when they start.
@@ -43,12 +43,12 @@ type SystemChange struct {
 	// Refused is the Secret's version, Since when it was refused first.
 	Refused SecretVersion `json:"refused"`
 	Since   time.Time     `json:"since"`
-	// Told is what was reported of a change.
-	Told PasswordChange `json:"told,omitempty"`
+	// Reported is what was reported of a change.
+	Reported PasswordChange `json:"told,omitempty"`
 }
 
 func (c SystemChange) equal(o SystemChange) bool {
-	return c.Refused == o.Refused && c.Since.Equal(o.Since) && c.Told == o.Told
+	return c.Refused == o.Refused && c.Since.Equal(o.Since) && c.Reported == o.Reported
 }
 
 // Has reports whether the Secret exists and has a value under this key.

@@ -20,9 +20,9 @@ type Stability struct {
 	// of has happened since, between two readings neither: no node has left or come back, no
 	// shard has failed or moved, there was no other master.
 	Unchanged time.Time
-	// Silent is since when no node has answered though they were asked; zero while one
+	// Unreachable is since when no node has answered though they were asked; zero while one
 	// does.
-	Silent time.Time
+	Unreachable time.Time
 
 	nodes, master string
 	colour        Colour
@@ -32,10 +32,10 @@ type Stability struct {
 // Next is the stability after one more reading.
 func (s Stability) Next(db *Database) Stability {
 	if db.Contact == No {
-		if s.Silent.IsZero() {
-			s.Silent = db.At
+		if s.Unreachable.IsZero() {
+			s.Unreachable = db.At
 		}
-		return Stability{Silent: s.Silent}
+		return Stability{Unreachable: s.Unreachable}
 	}
 	if db.Contact != Yes || db.Recovered != Yes {
 		return Stability{}

@@ -57,16 +57,16 @@ func (u *UnreadPart) Words() string {
 
 // SlowPart is a part of a reading that the database does not answer in time.
 type SlowPart struct {
-	Part  string    `json:"part"`
-	Since time.Time `json:"since"`
-	Told  bool      `json:"told,omitempty"`
+	Part     string    `json:"part"`
+	Since    time.Time `json:"since"`
+	Reported bool      `json:"told,omitempty"`
 }
 
 func (s *SlowPart) equal(o *SlowPart) bool {
 	if s == nil || o == nil {
 		return s == o
 	}
-	return s.Part == o.Part && s.Since.Equal(o.Since) && s.Told == o.Told
+	return s.Part == o.Part && s.Since.Equal(o.Since) && s.Reported == o.Reported
 }
 
 // The names of parts of a reading, as UnreadPart has them.

@@ -208,8 +208,8 @@ type VolumeGrowth struct {
 	Offline []string            `json:"offline,omitempty"`
 	// Grown is since when every claim and every StatefulSet is as desired; zero before.
 	Grown time.Time `json:"grown,omitzero"`
-	// Told are the claims of which a failure was reported, joined by commas.
-	Told string `json:"told,omitempty"`
+	// Reported are the claims of which a failure was reported, joined by commas.
+	Reported string `json:"told,omitempty"`
 	// Modified are the StatefulSets of whose claims another VolumeAttributesClass is asked for,
 	// joined by commas; "" for none. Dropped is when Kubernetes dropped that; zero where it has not.
 	Modified string    `json:"modified,omitempty"`
@@ -264,12 +264,12 @@ func (g *VolumeGrowth) equal(o *VolumeGrowth) bool {
 	times := g.Since.Equal(o.Since) && g.Grown.Equal(o.Grown) && g.Dropped.Equal(o.Dropped)
 	pending := slices.EqualFunc(g.Pending, o.Pending, func(a, b PendingFileSystem) bool { return a.Claim == b.Claim && a.Since.Equal(b.Since) })
 	lists := pending && slices.Equal(g.Nodes, o.Nodes) && slices.Equal(g.Offline, o.Offline)
-	words := g.Sizes == o.Sizes && g.Told == o.Told && g.Modified == o.Modified
+	words := g.Sizes == o.Sizes && g.Reported == o.Reported && g.Modified == o.Modified
 	return times && lists && words
 }
 
-// Recreation is how far a StatefulSet has come that is deleted and made again around its
-// pods, because Kubernetes changes no volumeClaimTemplates.
+// Recreation is how far a StatefulSet has come that is deleted and recreated around its pods, because Kubernetes
+// changes no volumeClaimTemplates.
 type Recreation struct {
 	Set string `json:"set"`
 	// UID is of the StatefulSet that goes. Pods is how many it has, and Guarded how many
@@ -310,7 +310,7 @@ func (r *Recreation) Shrunk() []string {
 type VolumeReplacement struct {
 	// Desired are the storage classes and sizes of all claim templates, in words that compare.
 	Desired string `json:"desired"`
-	// Smaller are the claim templates, "set/template" separated by commas, with which StatefulSets were made again
+	// Smaller are the claim templates, "set/template" separated by commas, with which StatefulSets were recreated
 	// smaller meanwhile: their larger claims are replaced. "" for none. In a record of a release before a StatefulSet
 	// alone stands for all its claim templates.
 	Smaller string `json:"smaller,omitempty"`

@@ -9,15 +9,15 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// GatewayWaits is a master-eligible pod that waits, after a full outage, for more data nodes
+// PodAwaitsGateway is a master-eligible pod that waits, after a full outage, for more data nodes
 // than there are; nil where there is none. The cluster was made smaller and went down before
 // its masters were restarted for that: it never recovers by itself. Then every pod is ready or
 // has run for long, and each login of `system` is refused although nobody is known to have
 // changed its Secret. With a lost record that is not known, and its password is set too, where
 // it can be. The executor asks the node itself right before it does anything.
-func (t *Pass) GatewayWaits() *model.Pod {
+func (t *Pass) PodAwaitsGateway() *model.Pod {
 	if view.Bootstrapping(&t.View) {
-		return view.MadeGatewayWaits(&t.View)
+		return view.BootstrapGatewayWaits(&t.View)
 	}
 	db, c := &t.Observed.Database, &t.Record.Bootstrap.SystemChange
 	if db.Contact != model.No || db.SystemLogin != model.LoginRefused || !t.Record.Bootstrap.Done || t.Record.ClusterID == "" {
@@ -27,7 +27,7 @@ func (t *Pass) GatewayWaits() *model.Pod {
 	if known && secret.Version != t.Record.Bootstrap.System || c.Refused != secret.Version || t.Elapsed(c.Since) < SystemRefusedLong {
 		return nil
 	}
-	if n := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return view.UpLong(&t.View, p) }); n.Ready < n.Wanted {
+	if n := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return view.RunsLong(&t.View, p) }); n.Ready < n.Expected {
 		return nil
 	}
 	return view.WaitsForMore(&t.View, view.GatewayNodes(&t.View))
@@ -38,7 +38,7 @@ func (t *Pass) GatewayWaits() *model.Pod {
 // cluster that is being made those that are still desired. 0 leaves the counts as they are in
 // the template.
 func (t *Pass) GatewayCounts() int {
-	if t.GatewayWaits() != nil || view.Founding(&t.View) && !t.Rejected && view.Unequal(&t.View) {
+	if t.PodAwaitsGateway() != nil || view.Founding(&t.View) && !t.Rejected && view.Unequal(&t.View) {
 		return view.GatewayNodes(&t.View)
 	}
 	return 0
@@ -46,7 +46,7 @@ func (t *Pass) GatewayCounts() int {
 
 // RecoverPod replaces such a pod once its set's template asks for no more nodes than there are.
 func (t *Pass) RecoverPod() {
-	p := t.GatewayWaits()
+	p := t.PodAwaitsGateway()
 	if p == nil || t.Decision.Disruptive != nil {
 		return
 	}
@@ -54,7 +54,7 @@ func (t *Pass) RecoverPod() {
 		t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.NotProven))
 		return
 	}
-	if live := t.Live(p.Set); live != nil && live.ObservedGeneration == live.Generation && view.WaitsForTooMany(&t.View, p) && !view.WouldGoBack(&t.View, p, live) {
+	if live := t.Live(p.Set); live != nil && live.ObservedGeneration == live.Generation && view.WaitsForTooMany(&t.View, p) && !view.WouldDowngrade(&t.View, p, live) {
 		t.Decision.Disruptive = &model.Action{Kind: model.ActionRecoverPod, Pod: p.Name, PodUID: p.UID, User: names.SystemUser, Unready: !p.Ready}
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// SayWhose writes the id of the cluster on claims of nodes that are to leave and have never
+// MarkClaims writes the id of the cluster on claims of nodes that are to leave and have never
 // joined: the record of the grow that made them was lost before they joined, or it was reverted
 // before they started. They are this cluster's, for a grow does not begin on another's claims.
-func (t *Pass) SayWhose(s model.RecordedSet) {
+func (t *Pass) MarkClaims(s model.RecordedSet) {
 	if !t.Contact() || t.Record.ClusterID == "" {
 		return
 	}

@@ -21,8 +21,8 @@ func (t *Pass) WatchSlow() {
 	if t.Record.Slow != nil && t.Record.Slow.Part == part.Part {
 		next = *t.Record.Slow
 	}
-	if !next.Told && t.Elapsed(next.Since) >= view.SlowLong {
-		next.Told = true
+	if !next.Reported && t.Elapsed(next.Since) >= view.SlowLong {
+		next.Reported = true
 		t.Report(model.Report{Reason: "NoAnswerInTime", Warning: true, Status: model.StatusFailure, Message: part.Words()})
 	}
 	t.Record.Slow = &next

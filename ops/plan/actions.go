@@ -43,7 +43,7 @@ func (m *world) act(a model.Action) model.Result {
 		m.orphan(a.Set)
 	case model.ActionDeleteClaims:
 		m.deleteClaims(&a)
-	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:
+	case model.ActionRestartPod, model.ActionReplaceStuckPod, model.ActionRecreatePod, model.ActionRecoverPod:
 		m.renew(a.Pod)
 	case model.ActionRestartZone:
 		for _, name := range podNames(a.Pods) {
@@ -80,9 +80,9 @@ func (m *world) tell(a model.Action) model.Result {
 		for i := range m.pods {
 			m.acknowledged[m.pods[i].NodeName] = true
 		}
-	case model.ActionHoldAllocation:
+	case model.ActionLockAllocation:
 		m.db.Allocation = a.Allocation
-	case model.ActionReleaseAllocation:
+	case model.ActionUnlockAllocation:
 		m.db.Allocation = a.Before
 	case model.ActionSetSettings:
 		for _, s := range a.Settings.Settings() {

@@ -30,14 +30,14 @@ func withoutWindows(s *Start) {
 func (m *world) readSnapshots(db *model.Database, desired *model.Desired, record *model.Record) {
 	db.Listing, db.Listed = nil, time.Time{}
 	db.Restore = model.RestoreReading{Known: true, Tables: m.restored}
-	if record != nil && backup.TablesWanted(desired, record) {
+	if record != nil && backup.NeedsTables(desired, record) {
 		db.UnreadableKnown = true
 	}
-	if record == nil || !backup.ListingWanted(desired, record, m.now) {
+	if record == nil || !backup.NeedsListing(desired, record, m.now) {
 		return
 	}
 	db.Listed = m.now
-	if r := record.Restore; r != nil && backup.RestoreWanted(desired, record) {
+	if r := record.Restore; r != nil && backup.NeedsRestore(desired, record) {
 		// Which one is the newest nobody has asked.
 		want := desired.Backups.Restore
 		db.Listing = []model.ListedSnapshot{{
@@ -250,7 +250,7 @@ func snapshotWords(a *model.Action) (target, detail string) {
 		}
 		return repositoryPlace(a.Settings), "CrateDB's repository " + a.Repository + " for this cluster's snapshots, which each node verifies"
 	case model.ActionRestoreUsers:
-		return "snapshot", "users, roles and privileges of " + a.Snapshot + " come; those of the definition are made again"
+		return "snapshot", "users, roles and privileges of " + a.Snapshot + " come; those of the definition are recreated"
 	case model.ActionRestoreTables:
 		if a.New {
 			return "snapshot", "all tables, views and functions of " + a.Snapshot + " come"

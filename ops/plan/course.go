@@ -90,8 +90,8 @@ func sameSubject(a, b string) bool {
 
 var numbers = regexp.MustCompile(`(^|[\s(])[0-9][0-9.,]*`)
 
-// turn looks at what a decision begins, refuses and waits for.
-func (c *course) turn(desired *model.Desired, observed *model.Observed, before, next *model.Record, d *model.Decision) {
+// pass looks at what a decision begins, refuses and waits for.
+func (c *course) pass(desired *model.Desired, observed *model.Observed, before, next *model.Record, d *model.Decision) {
 	for _, refusal := range d.Refusals {
 		c.refuse(refusal)
 	}
@@ -186,7 +186,7 @@ func (c *course) operation(step Step, before, next *model.Record) int {
 		}
 	}
 	bootstrap := c.current >= 0 && c.out.Operations[c.current].Kind == string(model.OperationBootstrap)
-	// What a bootstrap does in its last turn is a part of it, though the record is in none then.
+	// What a bootstrap does in its last pass is a part of it, though the record is in none then.
 	justEnded := c.current < 0 && before.Operation != nil && before.Operation.Kind == model.OperationBootstrap
 	switch {
 	case kind != "" && !bootstrap && !justEnded:
@@ -244,7 +244,7 @@ func unrepeated(steps []Step, step Step) []Step {
 func (c *course) restarted(a model.Action, observed *model.Observed) {
 	var pods []string
 	switch a.Kind {
-	case model.ActionRestartPod, model.ActionCurePod, model.ActionRecreatePod, model.ActionRecoverPod:
+	case model.ActionRestartPod, model.ActionReplaceStuckPod, model.ActionRecreatePod, model.ActionRecoverPod:
 		pods = []string{a.Pod}
 	case model.ActionRestartZone:
 		pods = podNames(a.Pods)
@@ -295,7 +295,7 @@ func (c *course) away(pods []string, observed *model.Observed) {
 			}
 		}
 	}
-	add(f.Hangs, "writes to it wait while a node with its copies is restarted, by write.wait_for_active_shards: ")
+	add(f.WritesWait, "writes to it wait while a node with its copies is restarted, by write.wait_for_active_shards: ")
 	add(f.Unhealed, "copies of it do not come back after the restart of a node: ")
 }
 

@@ -20,8 +20,7 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	for _, n := range op.Shrink.Leaving {
 		leaving = append(leaving, n.Name)
 	}
-	// Where nodes vote they leave one by one, and those that are left are not drained
-	// anew.
+	// Where nodes vote they leave one by one, and those that are left are not drained again.
 	draining := op.Shrink.Set + op.Shrink.Replaces
 	if c.draining == draining {
 		return

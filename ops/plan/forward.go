@@ -52,8 +52,8 @@ type Course struct {
 
 // Bounds of a run: for any cluster, and for each of its pods.
 const (
-	turnsAtLeast = 500
-	turnsEachPod = 100
+	passesAtLeast = 500
+	passesEachPod = 100
 )
 
 // waitsLong is for how long nothing has to change until nothing will: longer than
@@ -86,13 +86,13 @@ func newRun(s Start) (*run, error) {
 		patience: waitsLong + 2*max(s.Desired.Operations.StableFor, s.Policy.StableFor, s.Desired.Operations.MasterStableFor, s.Policy.MasterStableFor),
 	}
 	r.course.model = r.model
-	if s.Observed.Storage.Unread != "" && lifecycle.StorageWanted(&s.Desired, &s.Observed) {
+	if s.Observed.Storage.Unread != "" && lifecycle.NeedsStorage(&s.Desired, &s.Observed) {
 		r.course.unknown("whether the storage classes of the new claims are there: " + s.Observed.Storage.Unread)
 	}
 	if why := s.Observed.Placement.Unread; why != "" {
 		r.course.unknown("whether a Kubernetes node takes the pods that are restarted: " + why)
 	}
-	if s.Observed.Resize.Unread != "" && compute.Wanted(&s.Desired, &s.Record) {
+	if s.Observed.Resize.Unread != "" && compute.NeedsResize(&s.Desired, &s.Record) {
 		r.course.unknown(s.Observed.Resize.Unread)
 	}
 	// Each look at something in progress would only see that time has passed.
@@ -102,15 +102,15 @@ func newRun(s Start) (*run, error) {
 
 // toTheEnd reports whether the cluster is as desired in the end.
 func (r *run) toTheEnd() bool {
-	turns := turnsAtLeast
+	turns := passesAtLeast
 	for _, set := range r.start.Desired.Sets {
-		turns += turnsEachPod * set.Replicas
+		turns += passesEachPod * set.Replicas
 	}
 	for _, set := range r.record.Sets {
-		turns += turnsEachPod * set.Replicas
+		turns += passesEachPod * set.Replicas
 	}
 	for range turns {
-		done, err := r.turn()
+		done, err := r.pass()
 		if err != nil {
 			r.course.unknown(fmt.Sprintf("the plan ends here: %v", err))
 			return false
@@ -119,15 +119,15 @@ func (r *run) toTheEnd() bool {
 			return true
 		}
 		switch {
-		case !r.settled && r.idle >= passesSoon:
-			if r.settled = true; r.model.settle() {
+		case !r.passingEnded && r.idle >= passesSoon:
+			if r.passingEnded = true; r.model.endPassing() {
 				r.idle = 0
 			}
 		case r.idle >= passesSoon && r.supply():
 			r.idle = 0
 		case r.idle < r.patience:
-		case !r.cured && r.model.cure():
-			r.cured, r.idle = true, 0
+		case !r.failingRecovered && r.model.recoverFailing():
+			r.failingRecovered, r.idle = true, 0
 		default:
 			return false
 		}
@@ -146,13 +146,13 @@ type run struct {
 	course   course
 	// idle is for how long nothing has changed, patience how long that may be.
 	idle, patience time.Duration
-	// settled: the basis has passed; cured: its failing pods run.
-	settled, cured bool
+	// passingEnded: the basis has passed; failingRecovered: its failing pods run.
+	passingEnded, failingRecovered bool
 }
 
-// turn is one pass, as the daemon makes it: what was written is seen before an
+// pass is one pass, as the daemon makes it: what was written is seen before an
 // action runs.
-func (r *run) turn() (done bool, err error) {
+func (r *run) pass() (done bool, err error) {
 	m, desired := r.model, r.start.Desired
 	m.happen()
 	if desired.Changes, err = r.start.Templates.Changes(r.record.Saved); err != nil {
@@ -162,7 +162,7 @@ func (r *run) turn() (done bool, err error) {
 	before := r.record
 	d := ops.Decide(desired, observed, before, r.policy, m.now)
 	next := d.Record
-	r.course.turn(&desired, &observed, &before, &next, &d)
+	r.course.pass(&desired, &observed, &before, &next, &d)
 	wrote, acted := false, false
 	if d.Apply {
 		if next.Saved, err = r.start.Templates.Materialise(before.Saved, d.Effective); err != nil {

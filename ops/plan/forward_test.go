@@ -474,7 +474,7 @@ func TestWhatWaitsOnTheBasisStandsAheadOfTheOperation(t *testing.T) {
 	assert.Equal(t, "health-green", course.Operations[0].Gates[0].Name)
 }
 
-// still never lets what is wanted become what was last effective.
+// still never lets what is desired become what was last effective.
 type still struct{ plan.Templates }
 
 func (s still) Materialise(saved model.Saved, _ model.Effective) (model.Saved, error) {

@@ -156,7 +156,7 @@ func (m *world) remembered(record *model.Record) {
 	if x := record.Exclusions; x != nil && step != model.StepExclude {
 		m.exclude(func(ids []string) []string { return append(without(ids, listed(x.IDs)), listed(x.IDs)...) })
 	}
-	if h := record.Hold; h != nil && step != model.StepHold {
+	if h := record.Lock; h != nil && step != model.StepLock {
 		m.db.Allocation = h.Value
 	}
 }
@@ -263,7 +263,7 @@ func (m *world) claim(s *Set, ordinal int) {
 	}
 }
 
-// renew makes a pod anew, on its set's template.
+// renew recreates a pod, on its set's template.
 func (m *world) renew(name string) {
 	m.newVolumes(name)
 	for i := range m.pods {
@@ -320,10 +320,10 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 	return changed, wrote
 }
 
-// settle ends what passes by itself on the basis: copies that are missing, shards
+// endPassing ends what passes by itself on the basis: copies that are missing, shards
 // that move, pods on their way, a snapshot, other clusters' operations. It says
 // whether there was any.
-func (m *world) settle() bool {
+func (m *world) endPassing() bool {
 	db := &m.db
 	away := m.founded && db.Contact == model.No || db.Recovered == model.No
 	lacking := db.Health.Colour == model.Yellow || db.Health.Colour == model.Red
@@ -356,7 +356,7 @@ func (m *world) settle() bool {
 	before := db.Health
 	db.Health = model.Health{Colour: model.Green, Rows: before.Rows}
 	if lacks, tables := m.replicate(); lacks > 0 && before.Colour == model.Yellow {
-		// More copies are wanted than have a place: no waiting brings them.
+		// More copies are desired than have a place: no waiting brings them.
 		db.Health.Colour, db.Health.Underreplicated, db.Health.Tables, db.Unassigned = model.Yellow, int64(lacks), tables, lacks
 	}
 	if there {
@@ -390,8 +390,8 @@ func (m *world) up(p *pod) {
 	}
 }
 
-// cure lets failing pods come up after all, where no decision brings them up.
-func (m *world) cure() bool {
+// recoverFailing lets failing pods come up after all, where no decision brings them up.
+func (m *world) recoverFailing() bool {
 	there := false
 	for i := range m.pods {
 		if p := &m.pods[i]; !p.Ready || !p.joined {

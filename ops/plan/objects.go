@@ -96,7 +96,7 @@ func (w *weighing) object(o *Object) bool {
 		o.Class = cmp.Or(o.Class, InPlace)
 		if o.Change == Orphaned && o.Why == "" && !crate {
 			if o.Key.Kind == "Secret" {
-				o.Why = "it is wanted no longer, and Secrets are never deleted: delete it by hand when nobody needs it"
+				o.Why = "it is no longer desired, and Secrets are never deleted: delete it by hand when nobody needs it"
 			} else {
 				o.Change = Removed
 			}

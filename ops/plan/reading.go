@@ -46,7 +46,7 @@ func (m *world) observe(desired *model.Desired, record *model.Record) model.Obse
 	m.readSnapshots(&o.Database, desired, record)
 	m.stable = m.stable.Next(&o.Database)
 	o.Stable = m.stable
-	o.Database.Evidence = evidence(scale.EvidenceWanted(desired, &o, record))
+	o.Database.Evidence = evidence(scale.NeedsEvidence(desired, &o, record))
 	return o
 }
 
@@ -106,7 +106,7 @@ func (m *world) reading(record *model.Record) model.Database {
 
 // unread is a reading in which no node lets `system` in; silent is false where one does. A
 // cluster that nobody has founded refuses the login; without a password nobody tries it.
-func (m *world) unread(secret model.SecretVersion, password bool) (none model.Database, silent bool) {
+func (m *world) unread(secret model.SecretVersion, password bool) (none model.Database, unreachable bool) {
 	none = model.Database{At: m.now, SystemSecret: secret}
 	up := slices.ContainsFunc(m.pods, func(p pod) bool { return p.joined })
 	switch {
@@ -348,9 +348,8 @@ func (m *world) move() {
 	m.db.Shards = kept
 }
 
-// replicate makes the copies that are wanted and have a place: a range of
-// replicas grows with the nodes. It counts those that have none, and names their
-// tables.
+// replicate makes the copies that are desired and have a place: a range of replicas grows with the nodes. It
+// counts those that have none, and names their tables.
 func (m *world) replicate() (lacks int, tables []string) {
 	taken, bytes, free := m.lie()
 	for i := range m.db.Tables {

@@ -33,7 +33,7 @@ func TestAnImageThatIsTakenBackIsPlannedAsWhatHappens(t *testing.T) {
 			old, wrong := good.render(t), bad.render(t)
 			observed, record, done := plan.Converged(old.desired, old.templates, noon)
 			require.True(t, done)
-			effective := model.Effective{Sets: []model.EffectiveSet{{Name: hot, Replicas: 3, Template: model.TemplateWanted, Remember: true}}}
+			effective := model.Effective{Sets: []model.EffectiveSet{{Name: hot, Replicas: 3, Template: model.TemplateDesired, Remember: true}}}
 			saved, err := wrong.templates.Materialise(record.Saved, effective)
 			require.NoError(t, err)
 			sets, err := wrong.templates.Sets(saved)

@@ -27,7 +27,7 @@ func (w *written) step() Step {
 	const template = "the pod template, which restarts nothing by itself"
 	switch {
 	case w.again:
-		step.Detail = "made again with the claim templates that are desired; it takes its pods back"
+		step.Detail = "recreated with the claim templates that are desired; it takes its pods back"
 	case w.Unused != "" && w.template:
 		step.Detail = "the pod template, without " + strings.ReplaceAll(w.Unused, ",", ", ") + " for as long as one pod restarts"
 	case w.new:
@@ -62,7 +62,7 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		if step.Detail = nodes; a.Settings != "" {
 			step.Detail = filterWords(a, record)
 		}
-	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
+	case model.ActionLockAllocation, model.ActionUnlockAllocation:
 		step.Target = heldFor(record.Operation)
 	case model.ActionRestartPod:
 		step.Detail = restartWords(a, record.Operation)
@@ -95,7 +95,7 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		step.Target = a.Pods
 		step.Detail = "the claims of its drained node, which go with the pod: " + strings.Join(podNames(a.Claims), ", ")
 	case model.ActionRecreateSet:
-		step.Detail = fmt.Sprintf("deleted without its %s, and made again with %s", count(a.From, "pod"), templatesOf(record))
+		step.Detail = fmt.Sprintf("deleted without its %s, and recreated with %s", count(a.From, "pod"), templatesOf(record))
 	case model.ActionSetRepository, model.ActionRestoreUsers, model.ActionRestoreTables, model.ActionDropRestored, model.ActionEndRestore:
 		step.Target, step.Detail = snapshotWords(&a)
 	case model.ActionAnnotateClaim:
@@ -121,7 +121,7 @@ func newVolumeWords(op *model.Operation) string {
 	if op != nil && op.Restart != nil && op.Restart.Replaces {
 		return "it comes back on new volumes; its node was drained"
 	}
-	return "its volume goes with it, because its claim is being deleted; its copies are made again from other nodes"
+	return "its volume goes with it, because its claim is being deleted; its copies are recreated from other nodes"
 }
 
 // heldFor is what goes down while an operation holds the allocation.
@@ -226,7 +226,7 @@ func lines(steps []Step) (main []string, alongside map[string]bool) {
 			again = s.Target
 		}
 		switch {
-		case Reacts(s.Action), made: // a StatefulSet that was recreated is made again
+		case Reacts(s.Action), made: // a StatefulSet that was deleted without its pods is recreated
 		case Alongside(s.Action):
 			alongside[line] = true
 		case len(main) == 0 || main[len(main)-1] != line:

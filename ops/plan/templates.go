@@ -44,7 +44,7 @@ type Templates interface {
 // Rendered are the templates of rendered objects, which are not changed.
 func Rendered(objects []*unstructured.Unstructured) Templates { return &rendered{wanted: objects} }
 
-// rendered remembers its last answers: most turns ask the same again.
+// rendered remembers its last answers: most passes ask the same again.
 type rendered struct {
 	wanted []*unstructured.Unstructured
 

@@ -41,7 +41,7 @@ func (m *world) growClaim(a *model.Action) {
 	}
 }
 
-// newVolumes has the claims of a pod made again that are being deleted: they go with it.
+// newVolumes has the claims of a recreated pod that are being deleted: they go with it.
 func (m *world) newVolumes(pod string) {
 	m.claims = slices.Clone(m.claims)
 	for i := range m.claims {

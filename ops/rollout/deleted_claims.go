@@ -49,8 +49,8 @@ func claimKeeps(v *view.View, p *model.Pod) (claim, why string) {
 
 func red(h *model.Health) bool { return h.Colour == model.Red || h.Missing > 0 }
 
-// saysKept names the stuck pods that stay with their volumes.
-func saysKept(t *pass.Pass) {
+// sayKeptVolumes names the stuck pods that stay with their volumes.
+func sayKeptVolumes(t *pass.Pass) {
 	for p := range view.DeletedClaims(&t.View) {
 		if claim, why := claimKeeps(&t.View, p); why != "" && !p.Ready && !p.Terminating {
 			t.Wait(gates.ClaimBeingDeleted(claim, p.Name, why))

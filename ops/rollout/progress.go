@@ -41,7 +41,7 @@ func restartProgress(t *pass.Pass) {
 	}
 	p.Done = max(p.Total-left, 0)
 	through := len(op.Restart.Done)
-	if op.Step != model.StepNext && through > 0 && op.Step != model.StepHold {
+	if op.Step != model.StepNext && through > 0 && op.Step != model.StepLock {
 		through -= max(len(op.Restart.Pods), 1) // the last are back, and not stable yet
 	}
 	if through > 0 && left > 0 {

@@ -13,15 +13,15 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// ReplaceNamed makes the stuck pod anew that a person has named. It comes before any other
-// one, whatever template it is on: where two faults meet, the order of the sets may wait for
-// ever, and the person has decided it. What is safe is not theirs to decide.
+// ReplaceNamed recreates the stuck pod that a person has named. It comes before any other one, whatever template
+// it is on: where two faults meet, the order of the sets may wait for ever, and the person has decided it. What is
+// safe is not theirs to decide.
 func ReplaceNamed(t *pass.Pass) {
 	p := commandedPod(&t.View)
 	if p == nil {
 		return
 	}
-	a := model.Action{Kind: model.ActionCurePod, Pod: p.Name, PodUID: p.UID}
+	a := model.Action{Kind: model.ActionReplaceStuckPod, Pod: p.Name, PodUID: p.UID}
 	if view.ProcessRuns(p) || t.Contact() && t.SQLPod() != "" {
 		// A process that does not run cannot be asked itself.
 		askFirst(t, &a, p)
@@ -34,7 +34,7 @@ func ReplaceNamed(t *pass.Pass) {
 		why = gates.ClaimBeingDeleted(claim, p.Name, kept).Message
 	}
 	if why != "" {
-		t.EndsIn(view.PodLimit(&t.View) - t.Elapsed(view.Up(p)))
+		t.EndsIn(view.PodLimit(&t.View) - t.Elapsed(view.StartedOrCreated(p)))
 		t.Wait(gates.ReplacePodWaits(p.Name, why))
 		return
 	}
@@ -59,7 +59,7 @@ func staysAnyhow(v *view.View, p *model.Pod) string {
 	switch {
 	case p.Ready:
 		return "it is ready; `stevedore restart` restarts the cluster's pods, each behind every gate"
-	case !written(live):
+	case !templateSeen(live):
 		return "its StatefulSet is not stevedore's, or Kubernetes has not seen its newest template yet"
 	}
 	if disks := view.LostDisks(v, p); len(disks) > 0 {
@@ -75,7 +75,7 @@ func staysAnyhow(v *view.View, p *model.Pod) string {
 // and it has had its time. A command takes nothing away from what a stuck pod is otherwise.
 func mayBeMember(v *view.View, p *model.Pod) string {
 	_, unread := view.NodesWait(v)
-	left := view.PodLimit(v) - v.Elapsed(view.Up(p))
+	left := view.PodLimit(v) - v.Elapsed(view.StartedOrCreated(p))
 	until := v.Now.Add(left).UTC().Format(time.TimeOnly) + " UTC"
 	switch runs := view.ProcessRuns(p); {
 	case v.Member(p.NodeName):
@@ -102,7 +102,7 @@ func staysNow(t *pass.Pass) string {
 	case t.AnyPod(func(q *model.Pod) bool { return q.Terminating }):
 		return "another pod is on its way out"
 	case !aim.Applied(&t.View), !t.Observed.Applied.Effective.Equal(t.Decision.Effective):
-		return "what is wanted by now is not applied yet"
+		return "what is desired by now is not applied yet"
 	}
 	return ""
 }

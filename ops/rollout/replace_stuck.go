@@ -38,10 +38,10 @@ func trialPod(v *view.View, set string) *model.Pod {
 	return found
 }
 
-// comesBack reports whether this pod starts again by itself on the template before: it was well
+// returnsByItself reports whether this pod starts again by itself on the template before: it was well
 // on that when the restart took its first pod down. The new template has to be verified before
 // another pod is put on it: if it does not run, this pod is the one that is left.
-func comesBack(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
+func returnsByItself(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	if !view.Restarting(v) || v.Record.Operation.Step != model.StepDown {
 		return false
 	}
@@ -50,11 +50,11 @@ func comesBack(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	return wasWell && r.Set == p.Set && r.Pod != p.Name && !aim.JoinedOnLive(v, p.Set)
 }
 
-// tried reports whether another pod of the set is the first on its live template and still has
+// otherStillTried reports whether another pod of the set is the first on its live template and still has
 // time to come up. A cluster that is being made or resumed may need both of them.
-func tried(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
+func otherStillTried(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	switch {
-	case view.ComesUp(v), view.Restarting(v) && v.Record.Operation.Restart.Pod == p.Name:
+	case view.ClusterStarts(v), view.Restarting(v) && v.Record.Operation.Restart.Pod == p.Name:
 		return false
 	case p.Template == live.Template, aim.JoinedOnLive(v, p.Set), aim.ReadyOnLive(v, p.Set):
 		return false
@@ -78,12 +78,12 @@ func ReplaceStuck(t *pass.Pass) {
 	if t.RecoverPod(); t.Decision.Disruptive != nil || view.Restarting(&t.View) && t.Record.Operation.Step == model.StepStopped {
 		return // what has stopped waits for another definition, but for a gateway that waits for nodes
 	}
-	found := stuckPod(&t.View)
+	found := nextStuckPod(&t.View)
 	if found == nil {
-		saysKept(t)
+		sayKeptVolumes(t)
 		return
 	}
-	a := model.Action{Kind: model.ActionCurePod, Pod: found.Name, PodUID: found.UID}
+	a := model.Action{Kind: model.ActionReplaceStuckPod, Pod: found.Name, PodUID: found.UID}
 	if view.ProcessRuns(found) {
 		// It may be joining this moment.
 		askFirst(t, &a, found)
@@ -117,28 +117,28 @@ func mayReplace(t *pass.Pass) bool {
 	return aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
 }
 
-// stuckPod is the pod that is replaced next; nil for none. One that stayed when it was asked last
+// nextStuckPod is the pod that is replaced next; nil for none. One that stayed when it was asked last
 // comes after all others: it may be well, and wait for them.
-func stuckPod(v *view.View) *model.Pod {
+func nextStuckPod(v *view.View) *model.Pod {
 	stayed := func(p *model.Pod) bool {
 		return model.Any(v.Observed.Failures, func(f *model.Failure) bool {
-			return f.Action.Kind == model.ActionCurePod && f.Action.PodUID == p.UID && f.Action.Ask != ""
+			return f.Action.Kind == model.ActionReplaceStuckPod && f.Action.PodUID == p.UID && f.Action.Ask != ""
 		})
 	}
-	return cmp.Or(stuckBut(v, stayed), stuckBut(v, func(*model.Pod) bool { return false }))
+	return cmp.Or(stuckPodBut(v, stayed), stuckPodBut(v, func(*model.Pod) bool { return false }))
 }
 
-// stuckBut is the stuck pod that goes first, but for these; nil also while one is on its way out.
+// stuckPodBut is the stuck pod that goes first, but for these; nil also while one is on its way out.
 // What plainly does not run goes before one whose process does: that may be well, and wait for
 // it. And a restart waits for its own pod.
-func stuckBut(v *view.View, but func(*model.Pod) bool) *model.Pod {
+func stuckPodBut(v *view.View, but func(*model.Pod) bool) *model.Pod {
 	var found *model.Pod
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
 		if p.Terminating {
 			return nil
 		}
-		if found != nil && !before(p, found) || but(p) || !isStuck(v, p) {
+		if found != nil && !runsLess(p, found) || but(p) || !recreationHelps(v, p) {
 			continue
 		}
 		found = p
@@ -149,19 +149,19 @@ func stuckBut(v *view.View, but func(*model.Pod) bool) *model.Pod {
 	return found
 }
 
-// before: the process does not run in the one pod, and may run in the other.
-func before(p, other *model.Pod) bool { return !view.ProcessRuns(p) && view.ProcessRuns(other) }
+// runsLess reports whether the process does not run in the one pod, and may run in the other.
+func runsLess(p, other *model.Pod) bool { return !view.ProcessRuns(p) && view.ProcessRuns(other) }
 
-// isStuck: the pod does not run, is no member, and comes up on another template when it is
+// recreationHelps: the pod does not run, is no member, and comes up on another template when it is
 // recreated.
-func isStuck(v *view.View, p *model.Pod) bool {
+func recreationHelps(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
 	switch {
-	case p.Ready, p.Template == "", !written(live), len(view.LostDisks(v, p)) > 0:
+	case p.Ready, p.Template == "", !templateSeen(live), len(view.LostDisks(v, p)) > 0:
 		return false // it would come back without a disk that it has
 	case !onAnother(v, p, live):
 		return false
-	case view.WouldGoBack(v, p, live), aim.AnotherFirst(v, p), comesBack(v, p, live), tried(v, p, live):
+	case view.WouldDowngrade(v, p, live), aim.WaitsForOtherTrial(v, p), returnsByItself(v, p, live), otherStillTried(v, p, live):
 		return false
 	}
 	_, kept := claimKeeps(v, p)
@@ -174,8 +174,8 @@ func onAnother(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	return p.Template != live.Template || p.Settings != live.Settings && p.Waiting != "" || len(view.LacksUse(v, p)) > 0
 }
 
-// written: the StatefulSet is ours, and its controller has seen the template.
-func written(live *model.ObservedSet) bool {
+// templateSeen: the StatefulSet is ours, and its controller has seen the template.
+func templateSeen(live *model.ObservedSet) bool {
 	return live != nil && live.Ours && live.ObservedGeneration == live.Generation && live.Template != ""
 }
 
@@ -186,12 +186,12 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 		return nil
 	}
 	own := view.PodNamed(v, v.Record.Operation.Restart.Pod)
-	if own == nil || own.Set != p.Set || before(p, own) {
+	if own == nil || own.Set != p.Set || runsLess(p, own) {
 		return nil
 	}
 	live := v.Live(p.Set)
 	switch {
-	case own.Ready, own.Terminating, own.Template == "", own.Template == live.Template, view.WouldGoBack(v, own, live):
+	case own.Ready, own.Terminating, own.Template == "", own.Template == live.Template, view.WouldDowngrade(v, own, live):
 		return nil
 	case !view.Replaceable(v, own), len(view.LostDisks(v, own)) > 0:
 		return nil

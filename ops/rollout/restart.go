@@ -14,7 +14,7 @@ import (
 
 // StartRestart begins a restart where one is due, and says whether one is.
 func StartRestart(t *pass.Pass) bool {
-	if view.Unequal(&t.View) && !view.AnyMixed(&t.View) && view.Doomed(&t.View) == nil {
+	if view.Unequal(&t.View) && !view.AnyMixed(&t.View) && view.DrainedForNewVolume(&t.View) == nil {
 		return false
 	}
 	before, at, by := aim.Asked(&t.View)
@@ -39,7 +39,7 @@ func StartRestart(t *pass.Pass) bool {
 		return true
 	}
 	if aim.Aborted(&t.View) {
-		t.Refuse(gates.Aborted(left(&t.View)))
+		t.Refuse(gates.Aborted(podsLeft(&t.View)))
 		t.Record.Operation = nil
 		return true
 	}
@@ -53,9 +53,9 @@ func StartRestart(t *pass.Pass) bool {
 // lock whose restart is no longer known.
 func Restart(t *pass.Pass) {
 	if !view.Restarting(&t.View) {
-		setting.GiveBack(t)
+		setting.GiveBackLock(t)
 		if t.Record.Bootstrap.Done {
-			setting.Unexplained(t)
+			setting.UnexplainedLock(t)
 		}
 		return
 	}
@@ -65,19 +65,19 @@ func Restart(t *pass.Pass) {
 	case op.Kind == model.OperationUpgrade:
 		t.Refuse(upgradeAborted(&t.View, op.Upgrade.OldVersion, op.Upgrade.NewVersion))
 	default:
-		t.Refuse(gates.Aborted(left(&t.View)))
+		t.Refuse(gates.Aborted(podsLeft(&t.View)))
 	}
 	switch {
 	case aim.Aborted(&t.View), goesWithItsSet(&t.View, op):
-		setting.GiveBack(t)
-		leaves(t, op)
+		setting.GiveBackLock(t)
+		endMidway(t, op)
 		return
 	case replacedByUpgrade(&t.View, op):
 		t.Record.Operation = nil
 		return
 	case givesWay(&t.View, op):
-		held := func(s model.RecordedSet) bool { return view.HeldFromMaster(&t.View, s.Name) }
-		if setting.GiveBack(t); t.Record.Hold == nil || slices.ContainsFunc(t.Record.Sets, held) {
+		behind := func(s model.RecordedSet) bool { return view.BehindDiskWithoutMaster(&t.View, s.Name) }
+		if setting.GiveBackLock(t); t.Record.Lock == nil || slices.ContainsFunc(t.Record.Sets, behind) {
 			t.Record.Operation = nil
 		}
 		return
@@ -89,8 +89,8 @@ func Restart(t *pass.Pass) {
 }
 
 // keepsDisk has a pod keep all its disks whose node is not empty any more, or takes shards again: it is
-// drained anew. One that is on its way stays what it is.
-// Its exclusion would keep away from it what the restart of any other template waits for.
+// drained again. One that is on its way stays what it is. Its exclusion would keep away from it what the restart
+// of any other template waits for.
 func keepsDisk(t *pass.Pass, op *model.Operation) {
 	v, r := &t.View, op.Restart
 	if r.Removes == "" || op.Step == model.StepDown {
@@ -152,21 +152,21 @@ func onItsWay(v *view.View, r *model.Restart) bool {
 
 // replacedByUpgrade: pods are stuck on a template, and only an upgrade brings another.
 func replacedByUpgrade(v *view.View, op *model.Operation) bool {
-	if op.Step == model.StepHold || op.Step == model.StepDown || !aim.UpgradeReplaces(v, op) {
+	if op.Step == model.StepLock || op.Step == model.StepDown || !aim.UpgradeReplaces(v, op) {
 		return false
 	}
 	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return aim.StuckOnLive(v, s.Name) })
 }
 
-// givesWay: a pod does not come back before its StatefulSet is made again, and none is on its way
-// down but this very one, or one that does not start. What is left is restarted after that.
+// givesWay: a pod does not come back before its StatefulSet is recreated, and none is on its way down but this
+// very one, or one that does not start. What is left is restarted after that.
 func givesWay(v *view.View, op *model.Operation) bool {
 	own := false
 	if r := op.Restart; op.Step == model.StepDown && r.Pod != "" {
 		p := view.PodNamed(v, r.Pod)
-		own = view.HeldBack(v, r.Set) == r.Pod || p != nil && p.UID != r.PodUID && view.Fails(p)
+		own = view.BehindMissingDisk(v, r.Set) == r.Pod || p != nil && p.UID != r.PodUID && view.Fails(p)
 	}
-	return (own || op.Step != model.StepHold && op.Step != model.StepDown) && view.AnyHeldBack(v)
+	return (own || op.Step != model.StepLock && op.Step != model.StepDown) && view.AnyBehindMissingDisk(v)
 }
 
 // step takes a restart one step further; a pod that is back goes on at once.
@@ -176,10 +176,10 @@ func step(t *pass.Pass, op *model.Operation) {
 	}
 	switch op.Step {
 	case model.StepDown:
-	case model.StepHold:
-		holdStep(t, op)
+	case model.StepLock:
+		lockStep(t, op)
 	case model.StepReturn:
-		if setting.GiveBack(t); t.Record.Hold == nil {
+		if setting.GiveBackLock(t); t.Record.Lock == nil {
 			op.Step, op.Restart.Since = model.StepStable, t.Now
 		}
 	case model.StepStable:
@@ -191,12 +191,11 @@ func step(t *pass.Pass, op *model.Operation) {
 	}
 }
 
-// leaves ends a restart where it stands, once no lock is held and no pod is stuck on its template
-// for good. A template that is on no pod yet is rolled back: an external change would put pods on
-// it.
-func leaves(t *pass.Pass, op *model.Operation) {
+// endMidway ends a restart between two pods, once no lock is held and no pod is stuck on its template for good. A
+// template that is on no pod yet is rolled back: an external change would put pods on it.
+func endMidway(t *pass.Pass, op *model.Operation) {
 	switch {
-	case t.Record.Hold != nil:
+	case t.Record.Lock != nil:
 	case aim.LeavesStuck(t, op.Restart), aim.RollBackFirst(t, op.Restart):
 		if op.Step != model.StepDown { // its pod may come back yet
 			op.Step = model.StepNext
@@ -206,15 +205,15 @@ func leaves(t *pass.Pass, op *model.Operation) {
 	}
 }
 
-// left is how many pods a restart has still to take.
-func left(v *view.View) int {
-	left := 0
+// podsLeft is how many pods a restart has still to take.
+func podsLeft(v *view.View) int {
+	count := 0
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; view.Outdated(v, p) || view.PendingRestart(v, p.Set) {
-			left++
+			count++
 		}
 	}
-	return left
+	return count
 }
 
 // restarted ends the restart, and reports success.

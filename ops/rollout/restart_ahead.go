@@ -21,8 +21,8 @@ func carriesData(v *view.View, p *model.Pod) bool {
 	return w == nil || w.Data
 }
 
-// ahead is what happens to tables while these pods are away together.
-func ahead(v *view.View, pods []*model.Pod) capacity.RestartForecast {
+// forecastOf says what happens to tables while these pods are away together.
+func forecastOf(v *view.View, pods []*model.Pod) capacity.RestartForecast {
 	db := &v.Observed.Database
 	var away, data []*model.Node
 	for i := range db.Nodes {
@@ -103,8 +103,8 @@ func allocationOf(list model.SettingList, prefix string) model.SettingList {
 	return manifest.NewSettingList(slices.DeleteFunc(list.Settings(), func(s model.Setting) bool { return !strings.HasPrefix(s.Name, prefix) }))
 }
 
-// takes are the pods that a restart has still to take, first the one that is about to go.
-func takes(v *view.View, p *model.Pod) []*model.Pod {
+// toRestart are the pods that a restart has still to take, first the one that is about to go.
+func toRestart(v *view.View, p *model.Pod) []*model.Pod {
 	pods := []*model.Pod{p}
 	for i := range v.Observed.Pods {
 		if q := &v.Observed.Pods[i]; q.Name != p.Name && !q.Terminating && (view.Outdated(v, q) || view.PendingRestart(v, q.Set)) {
@@ -114,24 +114,24 @@ func takes(v *view.View, p *model.Pod) []*model.Pod {
 	return pods
 }
 
-// aheadWaits looks at what the absence of a pod does to tables, before the first one goes for
+// forecastWaits looks at what the absence of a pod does to tables, before the first one goes for
 // all of them, and reports it.
-func aheadWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
+func forecastWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 	begins := op.Step == model.StepNext && len(op.Restart.Done) == 0
 	pods := []*model.Pod{p}
 	if begins {
-		pods = takes(&t.View, p)
+		pods = toRestart(&t.View, p)
 	}
 	var names, unhealed, blocked, sole, kept, keeps []string
 	for i, q := range pods {
-		f := ahead(&t.View, []*model.Pod{q})
+		f := forecastOf(&t.View, []*model.Pod{q})
 		if i == 0 {
-			sayAhead(t, q, f)
+			sayForecast(t, q, f)
 		}
 		if len(f.Keeps) > 0 && !view.Absent(&t.View, q.NodeName) {
 			kept, keeps = append(kept, q.Name), append(keeps, f.Keeps...)
 		}
-		blocked, sole = append(blocked, f.Hangs...), append(sole, f.Sole...)
+		blocked, sole = append(blocked, f.WritesWait...), append(sole, f.Sole...)
 		if len(f.Unhealed) > 0 && !mayHeal(&t.View, q) {
 			names, unhealed = append(names, q.Name), append(unhealed, f.Unhealed...)
 		}
@@ -146,9 +146,9 @@ func aheadWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 		t.Refuse(gates.CopiesDoNotReturn(names, unhealed))
 		return true
 	}
-	if begins && !op.Restart.Said {
-		op.Restart.Said = true
-		reportAhead(t, distinct(blocked), distinct(sole), unhealed)
+	if begins && !op.Restart.ForecastReported {
+		op.Restart.ForecastReported = true
+		reportForecast(t, distinct(blocked), distinct(sole), unhealed)
 	}
 	return false
 }
@@ -158,14 +158,14 @@ func distinct(list []string) []string {
 	return slices.Compact(list)
 }
 
-// sayAhead says it of one pod in the status, and stops nothing.
-func sayAhead(t *pass.Pass, p *model.Pod, f capacity.RestartForecast) {
-	t.Waits(gates.WritesWait(p.Name, f.Hangs))
+// sayForecast shows in the status what the restart of one pod does to tables. It stops nothing.
+func sayForecast(t *pass.Pass, p *model.Pod, f capacity.RestartForecast) {
+	t.Waits(gates.WritesWait(p.Name, f.WritesWait))
 	t.Waits(gates.OnlyCopies(p.Name, f.Sole))
 }
 
-// reportAhead reports it of all pods in an event, before the first one goes.
-func reportAhead(t *pass.Pass, blocked, sole, unhealed []string) {
+// reportForecast reports the same of all pods in an event, before the first one goes.
+func reportForecast(t *pass.Pass, blocked, sole, unhealed []string) {
 	var words []string
 	if len(blocked) > 0 {
 		words = append(words, "writes wait while a node with their copies is away, by write.wait_for_active_shards: "+gates.Few(blocked))
@@ -192,7 +192,7 @@ func sayAway(t *pass.Pass, pod string) {
 		data = append(data, &db.Nodes[i])
 	}
 	kept := *db
-	t.Waits(gates.WritesWait(pod, capacity.NewAbsence(&kept, t.Record.Version, nil, data).Hangs()))
+	t.Waits(gates.WritesWait(pod, capacity.NewAbsence(&kept, t.Record.Version, nil, data).WritesWait()))
 }
 
 // soleWords names beforehand the tables that a restart makes unreadable for a

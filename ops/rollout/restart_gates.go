@@ -42,7 +42,7 @@ func NodesAsked(d *model.Desired, r *model.Record) bool {
 	if r.Operation == nil || r.Operation.Restart == nil || d.Operations.NoNodeFits == "proceed" {
 		return false
 	}
-	return r.Operation.Step == model.StepNext || r.Operation.Step == model.StepHold
+	return r.Operation.Step == model.StepNext || r.Operation.Step == model.StepLock
 }
 
 // A whole and fresh reading, in which everything is there: without one nothing is known to
@@ -67,11 +67,11 @@ var (
 // move is what the checks are asked about. A pod that is about to go waits for all others;
 // nil: none is.
 func move(t *pass.Pass, going *model.Pod, allocation string) check.Move {
-	heldBack := view.HeldBackByVersion(&t.View)
+	yellow := view.YellowByVersion(&t.View)
 	return check.Move{
-		Nodes: t.NodesBeside(going, present(&t.View)), Going: going, Allocation: allocation,
-		Bereft:        going != nil && view.Bereft(&t.View, going) && shardsMissing(&t.View),
-		SettledYellow: t.Desired.Operations.SettledYellow == "proceed" || emptied(&t.View, going), Explained: heldBack != nil, HeldBack: heldBack,
+		Nodes: t.NodesTolerated(going, present(&t.View)), Going: going, Allocation: allocation,
+		LacksCopies:   going != nil && view.LacksCopies(&t.View, going) && shardsMissing(&t.View),
+		SettledYellow: t.Desired.Operations.SettledYellow == "proceed" || emptied(&t.View, going), Explained: yellow != nil, YellowByVersion: yellow,
 	}
 }
 
@@ -87,8 +87,8 @@ func emptied(v *view.View, p *model.Pod) bool {
 	if p == nil || !v.Observed.Database.ShardsKnown {
 		return false
 	}
-	doomed := view.Doomed(v)
-	if goes := doomed != nil && doomed.Name == p.Name; !goes && !(view.Removes(v, p) && view.Excluded(v, p)) {
+	drained := view.DrainedForNewVolume(v)
+	if goes := drained != nil && drained.Name == p.Name; !goes && !(view.Removes(v, p) && view.Excluded(v, p)) {
 		return false
 	}
 	node := view.NodeNamed(v, p.NodeName).ID
@@ -100,16 +100,16 @@ func emptied(v *view.View, p *model.Pod) bool {
 func podWaits(t *pass.Pass, op *model.Operation, p *model.Pod, allocation string) bool {
 	m := move(t, p, allocation)
 	m.MasterStable = &op.Restart.MasterStable
-	if m.Stop(t, BeforePod) || aheadWaits(t, op, p) {
+	if m.Stop(t, BeforePod) || forecastWaits(t, op, p) {
 		return true
 	}
 	// What `system` may not see may be on the disk that the pod comes back without.
-	return view.Removes(&t.View, p) && carriesData(&t.View, p) && access.Blind(t)
+	return view.Removes(&t.View, p) && carriesData(&t.View, p) && access.TablesMayBeHidden(t)
 }
 
 // endWaits: a check between two pods does not pass.
 func endWaits(t *pass.Pass) bool {
-	m := move(t, nil, setting.FreeAllocation)
+	m := move(t, nil, setting.NormalAllocation)
 	return m.Stop(t, BeforeEnd)
 }
 

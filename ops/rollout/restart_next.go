@@ -16,10 +16,10 @@ func nextStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
 	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods, r.Unseen, r.Narrow = "", "", "", "", nil, false, false
 	switch {
-	case t.Record.Hold != nil:
-		giveBackLost(t, op)
+	case t.Record.Lock != nil:
+		giveBackLostLock(t, op)
 		return
-	case anotherFirst(&t.View, op), aim.LetsIn(&t.View):
+	case otherOperationFirst(&t.View, op), aim.MakesRoom(&t.View):
 		if !aim.RollBackFirst(t, r) {
 			t.Record.Operation = nil // what is left is restarted after it
 		}
@@ -43,10 +43,10 @@ func nextStep(t *pass.Pass, op *model.Operation) {
 	}
 }
 
-// giveBackLost gives an allocation lock back that a record which was lost has left. The new
+// giveBackLostLock gives an allocation lock back that a record which was lost has left. The new
 // template of a set may be what brings the contact back.
-func giveBackLost(t *pass.Pass, op *model.Operation) {
-	setting.GiveBack(t)
+func giveBackLostLock(t *pass.Pass, op *model.Operation) {
+	setting.GiveBackLock(t)
 	set := aim.QuorumWaits(&t.View)
 	if view.HasMaster(&t.View) || t.Rejected || !view.PendingRestart(&t.View, set) {
 		return
@@ -58,16 +58,16 @@ func giveBackLost(t *pass.Pass, op *model.Operation) {
 	beginsNext(t, op.Restart, set)
 }
 
-// anotherFirst: nodes come or go, or another version is desired: each is an operation of its
+// otherOperationFirst: nodes come or go, or another version is desired: each is an operation of its
 // own. A template on trial is verified before; that of a group that is to go never is.
-func anotherFirst(v *view.View, op *model.Operation) bool {
+func otherOperationFirst(v *view.View, op *model.Operation) bool {
 	r := op.Restart
 	// Pods that come or go wait until all have their disks, and a volume that goes anyway goes first.
-	nodes := view.Unequal(v) && !view.AnyMixed(v) && view.Doomed(v) == nil
+	nodes := view.Unequal(v) && !view.AnyMixed(v) && view.DrainedForNewVolume(v) == nil
 	if op.Kind != model.OperationRestart || v.Rejected || !nodes && !aim.UpgradeDue(v) {
 		return false
 	}
-	goes := v.DesiredSet(r.Set) == nil && aim.NothingBefore(v, r)
+	goes := v.DesiredSet(r.Set) == nil && aim.NothingToRollBackTo(v, r)
 	return goes || !v.Contact() || !aim.TrialPods(v, r.Set)
 }
 
@@ -110,7 +110,7 @@ func contactWaits(t *pass.Pass, set string) bool {
 	if !waits || !view.PendingRestart(v, set) || set == view.SoleVoter(v) {
 		return false
 	}
-	if (aim.Failing(v, set) || view.Unreachable(v)) && !aim.OthersFirst(v, set) {
+	if (aim.Failing(v, set) || view.Unreachable(v)) && !aim.OtherTrialsFirst(v, set) {
 		return false
 	}
 	t.Wait(reason)
@@ -141,23 +141,23 @@ func takePod(t *pass.Pass, op *model.Operation, set string, first *model.Pod) {
 		othersWait(t)
 		return
 	}
-	if setting.Unexplained(t) {
+	if setting.UnexplainedLock(t) {
 		return
 	}
 	if q := trialPod(&t.View, set); q != nil { // with the record lost meanwhile
 		op.Step, r.Pod, r.Since = model.StepDown, q.Name, t.Now
 		return
 	}
-	if !t.Record.HoldHidden.IsZero() && t.Elapsed(t.Record.HoldHidden) < setting.HiddenRetry {
+	if !t.Record.LockHidden.IsZero() && t.Elapsed(t.Record.LockHidden) < setting.HiddenRetry {
 		t.Refuse(gates.HoldHidden())
 		return
 	}
-	if podWaits(t, op, p, setting.FreeAllocation) {
+	if podWaits(t, op, p, setting.NormalAllocation) {
 		return
 	}
-	op.Step, r.Pod, r.PodUID, r.Template = model.StepHold, p.Name, p.UID, p.Template
+	op.Step, r.Pod, r.PodUID, r.Template = model.StepLock, p.Name, p.UID, p.Template
 	r.Zone, r.Pods = together(&t.View, set, p)
-	t.Record.Hold = &model.Hold{Set: set, Value: setting.HeldAllocation, Before: setting.FreeAllocation}
+	t.Record.Lock = &model.AllocationLock{Set: set, Value: setting.LockedAllocation, Before: setting.NormalAllocation}
 }
 
 // beginsNext chooses a set, and forgets the template that is kept to roll back to: it may still
@@ -181,7 +181,7 @@ func templateApplied(v *view.View, set string) bool {
 		if live == nil || live.ObservedGeneration != live.Generation || view.PendingRestart(v, s.Name) || i < 0 {
 			return false
 		}
-		if v.Observed.Applied.Effective.Sets[i].Template != model.TemplateWanted && !view.KeepsAdopted(v, s.Name) {
+		if v.Observed.Applied.Effective.Sets[i].Template != model.TemplateDesired && !view.KeepsAdopted(v, s.Name) {
 			return false
 		}
 	}

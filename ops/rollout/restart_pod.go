@@ -11,10 +11,10 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// holdStep sets the allocation lock: the record has it already, then the StatefulSet says it,
+// lockStep sets the allocation lock: the record has it already, then the StatefulSet says it,
 // then it is set and read back. Every gate is looked at again before the pod goes.
-func holdStep(t *pass.Pass, op *model.Operation) {
-	r, h := op.Restart, t.Record.Hold
+func lockStep(t *pass.Pass, op *model.Operation) {
+	r, h := op.Restart, t.Record.Lock
 	if h == nil {
 		op.Step = model.StepNext
 		return
@@ -22,7 +22,7 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 	p := view.PodNamed(&t.View, r.Pod)
 	live := t.Live(h.Set)
 	switch {
-	case t.Rejected, live == nil, !stands(&t.View, p, r.PodUID), !zoneStands(&t.View, r):
+	case t.Rejected, live == nil, !stillToGo(&t.View, p, r.PodUID), !zoneStillToGo(&t.View, r):
 		op.Step = model.StepReturn
 	case t.Suspending && view.Removes(&t.View, p):
 		op.Step = model.StepReturn // a pod that comes of the resume comes with all its disks
@@ -35,7 +35,7 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 		if podWaits(t, op, p, h.Before) {
 			op.Step = model.StepReturn
 		} else if pod := t.SQLPod(); pod != "" {
-			t.Harmless(model.Action{Kind: model.ActionHoldAllocation, Pod: pod, SystemSecret: t.SystemSecret(), Allocation: h.Value, Before: h.Before})
+			t.Harmless(model.Action{Kind: model.ActionLockAllocation, Pod: pod, SystemSecret: t.SystemSecret(), Allocation: h.Value, Before: h.Before})
 		}
 	case podWaits(t, op, p, h.Value):
 		op.Step = model.StepReturn
@@ -55,7 +55,7 @@ func holdStep(t *pass.Pass, op *model.Operation) {
 // is known then that speaks against the pod, and the lock cannot be given back: every gate is asked again
 // when one answers. After PodLimit another operation may be what brings the contact back.
 func unanswered(v *view.View) bool {
-	if v.Observed.Database.Contact == model.Yes || view.Long(v, v.Observed.Stable.Silent) || view.AnyHeldBack(v) {
+	if v.Observed.Database.Contact == model.Yes || view.PastPodLimit(v, v.Observed.Stable.Unreachable) || view.AnyBehindMissingDisk(v) {
 		return false
 	}
 	return !v.AnyPod(func(p *model.Pod) bool { return !view.Serves(p) })
@@ -87,7 +87,7 @@ func deletePod(t *pass.Pass, p *model.Pod) {
 	t.Decision.Disruptive = &model.Action{
 		NodeIDs: drained,
 		Kind:    model.ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.SystemSecret(),
-		Allocation: setting.HeldAllocation, Members: aim.Members(&t.View), NodeNames: p.NodeName, LosesVolume: view.DeletedClaim(&t.View, p) != nil, Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(), Unready: !p.Ready,
+		Allocation: setting.LockedAllocation, Members: aim.Members(&t.View), NodeNames: p.NodeName, LosesVolume: view.DeletedClaim(&t.View, p) != nil, Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(), Unready: !p.Ready,
 	}
 }
 
@@ -99,9 +99,9 @@ func downStep(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	p := view.PodNamed(&t.View, r.Pod)
-	if seemsToStand(t, r, p) {
+	if seemsThere(t, r, p) {
 		// It was decided and was not done, or is not seen yet.
-		waits := !mayGo(t) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.HeldAllocation)
+		waits := !mayGo(t) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.LockedAllocation)
 		if waits || view.Removes(&t.View, p) && !narrowed(t, r, p) {
 			op.Step, r.Unseen = model.StepReturn, true
 			return
@@ -159,17 +159,17 @@ func hadItsTime(v *view.View, op *model.Operation, p *model.Pod) bool {
 		if q.Name == op.Restart.Pod || q.Ready || live == nil || q.Template == live.Template {
 			return false
 		}
-		return !view.WouldGoBack(v, q, live) && !comesBack(v, q, live) && view.Replaceable(v, q)
+		return !view.WouldDowngrade(v, q, live) && !returnsByItself(v, q, live) && view.Replaceable(v, q)
 	})
 }
 
 // isReplaced: the pod was made on another template than its set has now.
 func isReplaced(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
-	return p.Template != "" && p.Template != live.Template && !view.WouldGoBack(v, p, live)
+	return p.Template != "" && p.Template != live.Template && !view.WouldDowngrade(v, p, live)
 }
 
 // mayGo: the lock is held, and nothing is refused.
-func mayGo(t *pass.Pass) bool { return !t.Rejected && t.Record.Hold != nil }
+func mayGo(t *pass.Pass) bool { return !t.Rejected && t.Record.Lock != nil }
 
 // isBack reports whether the pod was recreated and has joined. Of a pod that is to leave the node
 // is enough: no desired template makes it ready.
@@ -178,10 +178,10 @@ func isBack(v *view.View, r *model.Restart) bool {
 	return p != nil && p.UID != r.PodUID && (view.Joined(v, p) || view.LeavesNotReady(v, p))
 }
 
-// seemsToStand reports whether the pod that is to go is still there. If the database lacks its node
-// it is not: the pod was deleted and the watch is late, or its process has ended. Either way it is
-// the pod that is down, and the allocation lock stays until it is back.
-func seemsToStand(t *pass.Pass, r *model.Restart, p *model.Pod) bool {
+// seemsThere reports whether the pod that is to be deleted is still there. If the database lacks its node it is
+// not: the pod was deleted and the watch is late, or its process has ended. Either way it is the pod that is down,
+// and the allocation lock stays until it is back.
+func seemsThere(t *pass.Pass, r *model.Restart, p *model.Pod) bool {
 	if p == nil || p.UID != r.PodUID || p.Terminating {
 		return false
 	}
@@ -234,7 +234,7 @@ func stoppedStep(t *pass.Pass, op *model.Operation) {
 		op.Step = model.StepReturn
 		return
 	}
-	setting.GiveBack(t)
+	setting.GiveBackLock(t)
 	if aim.UpgradeReplaces(&t.View, op) {
 		t.Record.Operation = nil
 		return
@@ -249,23 +249,23 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 		op.Step, op.Restart.Since, op.Restart.Unseen = model.StepDown, t.Now, false
 		return
 	}
-	if bereft := view.AnyBereft(&t.View); bereft && shardsMissing(&t.View) {
+	if lacksCopies := view.AnyPodLacksCopies(&t.View); lacksCopies && shardsMissing(&t.View) {
 		op.Step = model.StepNext // its restart brings back what is waited for
 		return
 	}
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
-	remedy := view.AnyHealedByRestart(&t.View, "") || aim.Curable(&t.View)
-	if (remedy || aim.LetsIn(&t.View)) && aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
+	remedy := view.AnyHealedByRestart(&t.View, "") || aim.PendingMayHelp(&t.View)
+	if (remedy || aim.MakesRoom(&t.View)) && aim.LastedFor(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
 		op.Step = model.StepNext // that one will not become ready by waiting, or another operation comes first
 		return
 	}
 	if endWaits(t) {
 		return
 	}
-	if onTrial(&t.View, op.Restart) {
+	if onlyRestartedJoined(&t.View, op.Restart) {
 		unchanged = trial
 	}
-	stable := gates.Elapsed{Time: aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.Stood(&t.View, op.Restart.Since, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
+	stable := gates.Elapsed{Time: aim.LastedFor(&t.View, op.Restart.Since, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.LastedFor(&t.View, op.Restart.Since, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
 	if t.Waits(gates.StableFor(op.Restart.Pod, stable)) {
 		t.EndsIn(stable.Left())
 		t.AtLeast = pass.Calm
@@ -274,9 +274,9 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 	op.Step = model.StepNext
 }
 
-// onTrial: the pods that this restart has just recreated are the only ones of their
+// onlyRestartedJoined: the pods that this restart has just recreated are the only ones of their
 // StatefulSet whose nodes have joined on its template.
-func onTrial(v *view.View, r *model.Restart) bool {
+func onlyRestartedJoined(v *view.View, r *model.Restart) bool {
 	live := v.LiveTemplate(r.Set)
 	return !v.AnyPod(func(p *model.Pod) bool {
 		recreated := p.Name == r.Pod || slices.ContainsFunc(r.Pods, func(ref model.PodRef) bool { return ref.Name == p.Name })

@@ -34,7 +34,7 @@ func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
 	case v.Desired.Operations.RestartBy != "zone", zone == "", live == nil, s == nil, view.JoinedNotReady(v, p), view.Mixed(v, set), len(view.SurplusDisks(v, set)) > 0:
 		return "", nil
 	}
-	proven := p.Template == live.Template
+	verified := p.Template == live.Template
 	var pods []model.PodRef
 	for i := range v.Observed.Pods {
 		q := &v.Observed.Pods[i]
@@ -47,10 +47,10 @@ func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
 				pods = append(pods, model.PodRef{Name: q.Name, UID: q.UID})
 			}
 		case q.Template == live.Template && view.Joined(v, q):
-			proven = true
+			verified = true
 		}
 	}
-	if len(pods) < 2 || !proven || !maySpare(v, set, zone, pods) {
+	if len(pods) < 2 || !verified || !maySpare(v, set, zone, pods) {
 		return "", nil
 	}
 	slices.SortFunc(pods, func(a, b model.PodRef) int { return strings.Compare(a.Name, b.Name) })
@@ -112,19 +112,19 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 	return true
 }
 
-// stands: it is the pod that was chosen, and it is to be restarted still.
-func stands(v *view.View, p *model.Pod, uid string) bool {
+// stillToGo reports whether the chosen pod is still there and still outdated.
+func stillToGo(v *view.View, p *model.Pod, uid string) bool {
 	return p != nil && p.UID == uid && !p.Terminating && view.Outdated(v, p)
 }
 
-// zoneStands reports whether all that go together are still there and may go.
-func zoneStands(v *view.View, r *model.Restart) bool {
+// zoneStillToGo reports whether all that go together are still there and may go.
+func zoneStillToGo(v *view.View, r *model.Restart) bool {
 	if len(r.Pods) == 0 {
 		return true // one goes alone
 	}
 	for _, ref := range r.Pods {
 		p := view.PodNamed(v, ref.Name)
-		if !stands(v, p, ref.UID) || Zone(v, p) != r.Zone || view.DeletedClaim(v, p) != nil {
+		if !stillToGo(v, p, ref.UID) || Zone(v, p) != r.Zone || view.DeletedClaim(v, p) != nil {
 			return false
 		}
 	}
@@ -138,7 +138,7 @@ func deleteZone(t *pass.Pass, r *model.Restart) {
 	}
 	t.Decision.Disruptive = &model.Action{
 		Kind: model.ActionRestartZone, Zone: r.Zone, Pod: r.Pod, Pods: strings.Join(refs, ","), SystemSecret: t.SystemSecret(),
-		Allocation: setting.HeldAllocation, Members: aim.Members(&t.View), Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(),
+		Allocation: setting.LockedAllocation, Members: aim.Members(&t.View), Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(),
 	}
 }
 
@@ -147,12 +147,12 @@ func deleteZone(t *pass.Pass, r *model.Restart) {
 func zoneDownStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
 	var back []string
-	standing, waits, state, healed := 0, "", "", true
+	stillThere, waits, state, healed := 0, "", "", true
 	for _, ref := range r.Pods {
 		p := view.PodNamed(&t.View, ref.Name)
 		switch {
 		case p != nil && p.UID == ref.UID && !p.Terminating:
-			standing++
+			stillThere++
 		case p != nil && p.UID != ref.UID && view.Joined(&t.View, p):
 			back = append(back, p.UID)
 		default:
@@ -163,15 +163,15 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 		}
 	}
 	switch {
-	case standing == len(r.Pods):
+	case stillThere == len(r.Pods):
 		// It was decided and was not done, or is not seen yet.
 		p := view.PodNamed(&t.View, r.Pod)
-		if goes := p != nil && mayGo(t) && zoneStands(&t.View, r); !goes || podWaits(t, op, p, setting.HeldAllocation) {
+		if goes := p != nil && mayGo(t) && zoneStillToGo(&t.View, r); !goes || podWaits(t, op, p, setting.LockedAllocation) {
 			op.Step, r.Unseen = model.StepReturn, true
 			return
 		}
 		deleteZone(t, r)
-	case waits == "" || standing == 0 && healed && !t.Rejected:
+	case waits == "" || stillThere == 0 && healed && !t.Rejected:
 		// All are back, or another definition may make the rest ready.
 		r.Done = append(slices.Clone(r.Done), back...)
 		op.Step = model.StepReturn

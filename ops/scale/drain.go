@@ -46,7 +46,7 @@ func excludeStep(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	op.Step, sh.Since = model.StepDrain, t.Now
-	sh.Drained, sh.Still = time.Time{}, time.Time{}
+	sh.Drained, sh.StillSince = time.Time{}, time.Time{}
 	drainStep(t, op)
 }
 
@@ -101,7 +101,7 @@ func drainReading(t *pass.Pass, op *model.Operation) bool {
 	if shrinkReading(t, []model.RecordedSet{*s}) {
 		return true
 	}
-	if t.Refuses(setting.VoidsOthers(&t.View)) {
+	if t.Refuses(setting.EndsOthersExclusions(&t.View)) {
 		// Theirs was changed after ours, and so it is theirs that is in force.
 		return true
 	}
@@ -163,10 +163,10 @@ func unique(tables []string) []string {
 	return slices.Compact(tables)
 }
 
-// another is a leaving node with an id that was not excluded, and its place in the list; nil
+// unexcludedNode is a leaving node with an id that was not excluded, and its place in the list; nil
 // where there is none. Another id under its name is another node, on another volume, and so is
 // the first id under it.
-func another(v *view.View, sh *model.Shrink) (*model.Node, int) {
+func unexcludedNode(v *view.View, sh *model.Shrink) (*model.Node, int) {
 	for i, n := range sh.Leaving {
 		for j := range v.Observed.Database.Nodes {
 			if now := &v.Observed.Database.Nodes[j]; now.Name == n.Name && now.ID != n.ID {
@@ -206,7 +206,7 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 		sh.Drained = time.Time{}
 		return
 	}
-	if n, i := another(&t.View, sh); n != nil {
+	if n, i := unexcludedNode(&t.View, sh); n != nil {
 		excludeAnother(t, op, n, i)
 		return
 	}
@@ -216,74 +216,74 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 	}
 	drainProgress(t, sh, d)
 	// Somebody may have taken it off, or made a table that needs it.
-	if exclude(t, t.Record.Exclusions) || t.Waits(gates.AllocationEnabled(db.Allocation, setting.FreeAllocation)) {
+	if exclude(t, t.Record.Exclusions) || t.Waits(gates.AllocationEnabled(db.Allocation, setting.NormalAllocation)) {
 		sh.Drained = time.Time{}
 		return
 	}
 	if d.shards > 0 || db.Unassigned > 0 || d.moving {
 		sh.Drained = time.Time{}
-		left(t, op, d)
+		sayLeft(t, op, d)
 		return
 	}
-	sh.Held = false
+	sh.SnapshotRuns = false
 	if t.Waits(view.ClusterHealthWaits(&t.View, false)) {
 		sh.Drained = time.Time{}
 		return
 	}
 	if sh.Drained.IsZero() || !db.At.After(sh.Drained) {
 		if sh.Drained.IsZero() {
-			sh.Drained, sh.Still = db.At, time.Time{}
+			sh.Drained, sh.StillSince = db.At, time.Time{}
 		}
 		t.Wait(gates.DrainedOnce(sh.Names(), d.behind))
 		return
 	}
 	if reason, waits := evidenceWaits(&t.View, sh, nextReplicas(&t.View, sh, *view.Recorded(t.Record.Sets, sh.Set))); waits {
 		t.Wait(reason)
-		evidenceStands(t, sh, reason)
+		retryForEvidence(t, sh, reason)
 		return
 	}
-	sh.Still, sh.Behind = time.Time{}, unique(slices.Concat(sh.Behind, d.behind))
+	sh.StillSince, sh.Behind = time.Time{}, unique(slices.Concat(sh.Behind, d.behind))
 	makeSmaller(t, op)
 }
 
-// left says what is left on nodes that are drained, and whether that moves.
-func left(t *pass.Pass, op *model.Operation, d drain) {
+// sayLeft says what is left on nodes that are drained, and whether that moves.
+func sayLeft(t *pass.Pass, op *model.Operation, d drain) {
 	sh, db := op.Shrink, &t.Observed.Database
-	switch blocked := stands(t, sh, d); {
+	switch blocked := drainBlocked(t, sh, d); {
 	case !blocked:
 		t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
-	case sh.Replaces != "" && aim.NodesCome(&t.View) && view.Doomed(&t.View) == nil:
+	case sh.Replaces != "" && aim.NodesCome(&t.View) && view.DrainedForNewVolume(&t.View) == nil:
 		op.Step = model.StepInclude // they may be what it lacks, and come while nothing is drained
 	case sh.LeaveZone && d.shards == 0:
 		op.Step = model.StepInclude // only a node that leaves may take what is on no node, while it is in its zone
 	}
 }
 
-// stands tries a drain that does not move again, and is true once it has named what blocks it.
-func stands(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
+// drainBlocked tries a drain that does not move again, and is true once it has named what blocks it.
+func drainBlocked(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
 	db := &t.Observed.Database
 	switch {
 	case d.moving:
-		sh.Still, sh.Held = time.Time{}, false
+		sh.StillSince, sh.SnapshotRuns = time.Time{}, false
 		return false
 	case db.Snapshots > 0:
 		// Primaries wait for it, and do not go on by themselves when it has ended.
 		reason, _ := gates.SnapshotRunning(true, db.Snapshots, "")
 		t.Wait(reason)
-		sh.Still, sh.Held, sh.Rerouted = time.Time{}, true, time.Time{}
+		sh.StillSince, sh.SnapshotRuns, sh.Rerouted = time.Time{}, true, time.Time{}
 		return false
 	}
-	sh.Held = false
-	if sh.Still.IsZero() {
+	sh.SnapshotRuns = false
+	if sh.StillSince.IsZero() {
 		// Right after the exclusion nothing moves yet.
-		sh.Still = db.At
+		sh.StillSince = db.At
 		return false
 	}
 	retryAllocation(t, sh)
-	if sh.Rerouted.IsZero() || db.At.Sub(sh.Still) < blockedAfter {
+	if sh.Rerouted.IsZero() || db.At.Sub(sh.StillSince) < blockedAfter {
 		return false
 	}
-	t.Refuse(gates.DrainBlocked(d.shards, d.bytes, sh.Names(), db.Unassigned, sh.Still, blockers(&t.View, d)))
+	t.Refuse(gates.DrainBlocked(d.shards, d.bytes, sh.Names(), db.Unassigned, sh.StillSince, blockers(&t.View, d)))
 	return true
 }
 
@@ -291,7 +291,7 @@ func stands(t *pass.Pass, sh *model.Shrink, d drain) (blocked bool) {
 // may have ended its effect and left no trace.
 func retryAllocation(t *pass.Pass, sh *model.Shrink) {
 	due := sh.Rerouted.IsZero() || t.Elapsed(sh.Rerouted) > rerouteEvery
-	if pod := t.SQLPod(); due && pod != "" && t.Observed.Database.At.After(sh.Still) {
+	if pod := t.SQLPod(); due && pod != "" && t.Observed.Database.At.After(sh.StillSince) {
 		t.Harmless(model.Action{
 			Kind: model.ActionRetryAllocation, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: t.Record.Exclusions.IDs, Beside: setting.OtherExclusions(&t.View),
 		})
@@ -424,7 +424,7 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 		d = drained(&t.View, op)
 		drainProgress(t, sh, d)
 	}
-	joined, _ := another(&t.View, sh)
+	joined, _ := unexcludedNode(&t.View, sh)
 	if reason, unhealthy := view.ClusterHealthWaits(&t.View, false); unhealthy && !waits {
 		t.Wait(reason)
 		waits = true
@@ -469,13 +469,13 @@ func goneStep(t *pass.Pass, op *model.Operation) {
 	}
 	now := aim.RecordedReplicas(&t.View, sh.Set)
 	next := slices.DeleteFunc(slices.Clone(sh.Leaving), func(n model.LeavingNode) bool { return n.Ordinal >= now })
-	if len(next) > 0 && !aim.Stops(&t.View) && view.Target(&t.View, sh.Set) == sh.To {
+	if len(next) > 0 && !aim.DrainStops(&t.View) && view.Target(&t.View, sh.Set) == sh.To {
 		// Where nodes vote the next one leaves after this one.
 		sh.Leaving, sh.Before, sh.Drained, sh.Since, op.Step = next, now, time.Time{}, t.Now, model.StepDrain
 		return
 	}
 	op.Step = model.StepInclude
-	if setting.Include(t); t.Record.Exclusions == nil {
+	if setting.GiveBackExclusions(t); t.Record.Exclusions == nil {
 		sh.Set, op.Step = "", model.StepNext
 	}
 }

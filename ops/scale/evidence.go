@@ -11,9 +11,9 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// EvidenceWanted says whom to ask about the nodes that are about to leave. They are asked only
+// NeedsEvidence says whom to ask about the nodes that are about to leave. They are asked only
 // once `system` has found them empty: an exec is expensive.
-func EvidenceWanted(desired *model.Desired, observed *model.Observed, record *model.Record) model.Examination {
+func NeedsEvidence(desired *model.Desired, observed *model.Observed, record *model.Record) model.Examination {
 	op := record.Operation
 	if !foundEmptyOnce(op) {
 		return model.Examination{}
@@ -102,17 +102,17 @@ func evidenceWaits(v *view.View, sh *model.Shrink, to int) (reason gates.Reason,
 	return reason, false
 }
 
-// evidenceStands retries the allocation where a node does not get empty: CrateDB deletes a
+// retryForEvidence retries the allocation where a node does not get empty: CrateDB deletes a
 // folder that it has missed only when the allocation changes. What the superuser sees and
 // nothing moves is blocked, as it would be if `system` saw it.
-func evidenceStands(t *pass.Pass, sh *model.Shrink, reason gates.Reason) {
+func retryForEvidence(t *pass.Pass, sh *model.Shrink, reason gates.Reason) {
 	db := &t.Observed.Database
 	if reason.Name == gates.EvidenceMissingRule.Name {
-		sh.Still = time.Time{}
+		sh.StillSince = time.Time{}
 		return
 	}
-	if sh.Still.IsZero() {
-		sh.Still = db.At
+	if sh.StillSince.IsZero() {
+		sh.StillSince = db.At
 		return
 	}
 	retryAllocation(t, sh)

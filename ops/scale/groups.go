@@ -35,7 +35,7 @@ func removeSet(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
 	s, live := view.Recorded(t.Record.Sets, sh.Set), t.Live(sh.Set)
 	switch {
-	case s == nil, t.DesiredSet(sh.Set) != nil, aim.Stops(&t.View):
+	case s == nil, t.DesiredSet(sh.Set) != nil, aim.DrainStops(&t.View):
 		sh.Set, op.Step = "", model.StepNext
 		return
 	case live == nil:

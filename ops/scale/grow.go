@@ -94,7 +94,7 @@ func Grow(t *pass.Pass) {
 		return
 	}
 	op := *t.Record.Operation
-	if growRolledBack(&t.View, &op) && !claimsUnsaid(t, &op) {
+	if growRolledBack(&t.View, &op) && !claimsUnmarked(t, &op) {
 		// What has been added leaves as in any shrink.
 		t.Record.Operation = nil
 		return
@@ -108,8 +108,8 @@ func Grow(t *pass.Pass) {
 	switch {
 	case !t.Contact():
 		// SystemUser has said why
-	case c.Joined < c.Wanted:
-		reason, _ := gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy)
+	case c.Joined < c.Expected:
+		reason, _ := gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy)
 		t.Wait(reason)
 	case op.Step == model.StepReplicas:
 		op.Step = model.StepAcknowledge
@@ -133,7 +133,7 @@ func grown(v *view.View, op *model.Operation) []model.RecordedSet {
 	if v.Rejected {
 		return op.To
 	}
-	sets := view.StillWanted(v, op.To)
+	sets := view.StillDesired(v, op.To)
 	for i, s := range op.To {
 		if from := view.Recorded(op.From, s.Name); from == nil || from.Replicas < s.Replicas {
 			sets[i] = s
@@ -159,7 +159,7 @@ func reacknowledge(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || !t.Contact() || openChecks(&t.View) == 0 {
 		return
 	}
-	if c := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return view.JoinedNotReady(&t.View, p) }); c.Joined < c.Wanted {
+	if c := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return view.JoinedNotReady(&t.View, p) }); c.Joined < c.Expected {
 		return // what is a member is not missing, though its pod is not ready
 	}
 	if pod := t.SQLPod(); pod != "" {
@@ -180,7 +180,7 @@ func acknowledge(t *pass.Pass, op model.Operation) {
 			t.Record.Operation = nil
 			r := scaleReport(&t.View, op)
 			r.Reason, r.Warning, r.Names = "GrowIncomplete", true, []string{gates.GrownExcludedRule.Name}
-			r.Message = growWords(op.From, op.To) + ": all nodes have joined, and something else is wanted by now; " + aim.Words(t)
+			r.Message = growWords(op.From, op.To) + ": all nodes have joined, and something else is desired by now; " + aim.Words(t)
 			aim.Outcome(t, model.OperationGrow, model.StatusFailure, gates.GrownExcludedRule.Name, r)
 		}
 		return

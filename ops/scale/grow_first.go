@@ -25,7 +25,7 @@ func NeedsNodesFirst(v *view.View) bool {
 func RollsBack(v *view.View, set string) bool {
 	op := v.Record.Operation
 	switch {
-	case op.Kind != model.OperationRestart, op.Restart.Remembered == "", op.Step == model.StepHold, op.Step == model.StepNext && !aim.StuckOnLive(v, set):
+	case op.Kind != model.OperationRestart, op.Restart.Remembered == "", op.Step == model.StepLock, op.Step == model.StepNext && !aim.StuckOnLive(v, set):
 		return false
 	}
 	upgrade := view.PendingRestart(v, set) && aim.UpgradeDue(v)

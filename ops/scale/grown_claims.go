@@ -14,12 +14,12 @@ import (
 // it has brought about; a claim that is never made holds nothing up.
 const claimLimit = 2 * time.Minute
 
-// claimsUnsaid writes the id of the cluster on the claims of nodes that came with a grow and
+// claimsUnmarked writes the id of the cluster on the claims of nodes that came with a grow and
 // leave before they have answered; true while a claim lacks it. Without it the next grow would
 // be refused for want of an owner. A claim that was there before the grow began had to carry
 // it, so no other cluster's is among them.
-func claimsUnsaid(t *pass.Pass, op *model.Operation) bool {
-	unsaid := false
+func claimsUnmarked(t *pass.Pass, op *model.Operation) bool {
+	unmarked := false
 	for _, to := range op.To {
 		from, live := view.Recorded(op.From, to.Name), t.Live(to.Name)
 		if live == nil || t.Record.ClusterID == "" {
@@ -36,13 +36,13 @@ func claimsUnsaid(t *pass.Pass, op *model.Operation) bool {
 				if c.ClusterID != "" || t.Answer(view.PodName(to.Name, ordinal)) != nil {
 					continue // it has said so, or its node is asked
 				}
-				unsaid = true
+				unmarked = true
 				t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID})
 			}
-			unsaid = unsaid || !seen && t.Elapsed(op.Started) < claimLimit
+			unmarked = unmarked || !seen && t.Elapsed(op.Started) < claimLimit
 		}
 	}
-	return unsaid
+	return unmarked
 }
 
 // newOnTrial waits where a new group would get the desired template while another set is on
@@ -58,7 +58,7 @@ func newOnTrial(t *pass.Pass) bool {
 			}
 			c := t.Nodes([]model.RecordedSet{s})
 			if t.Live(s.Name) == nil {
-				t.Wait(gates.SetRecreated(s.Name, "it is gone, and is made again"))
+				t.Wait(gates.SetRecreated(s.Name, "it is gone, and is recreated"))
 			} else {
 				t.Wait(gates.OtherPodDown(c.NotJoined, c.NotJoinedWhy))
 			}

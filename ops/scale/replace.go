@@ -59,7 +59,7 @@ func replace(t *pass.Pass, sh *model.Shrink, kind model.OperationKind, step stri
 // it could wait at that pod for ever, and goes on afterwards. It says whether the restart gives way.
 func TakesOver(t *pass.Pass) bool {
 	op := t.Record.Operation
-	if op == nil || op.Kind != model.OperationRestart || op.Step != model.StepNext || t.Record.Hold != nil {
+	if op == nil || op.Kind != model.OperationRestart || op.Step != model.StepNext || t.Record.Lock != nil {
 		return false
 	}
 	if t.Record.Exclusions != nil || aim.TrialPods(&t.View, op.Restart.Set) || nextReplaced(&t.View, true) == nil {
@@ -78,10 +78,10 @@ func TakesOver(t *pass.Pass) bool {
 // DrainAgain drains a node once more whose claims are deleted, and to which an only copy has come back:
 // its pod cannot go before. It says whether that is due.
 func DrainAgain(t *pass.Pass) bool {
-	if !view.Refilled(&t.View) || aim.Stops(&t.View) {
+	if !view.Refilled(&t.View) || aim.DrainStops(&t.View) {
 		return false
 	}
-	p := view.Doomed(&t.View)
+	p := view.DrainedForNewVolume(&t.View)
 	sh := replaced(t, p, *view.Recorded(t.Record.Sets, p.Set))
 	replace(t, sh, model.OperationReplace, model.StepDrain)
 	x := *t.Record.Exclusions

@@ -94,11 +94,11 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 	if shrinkReading(t, sets) {
 		return true
 	}
-	m := check.Move{Allocation: setting.FreeAllocation, Explained: view.HeldByLeaving(&t.View), MasterStable: &sh.MasterStable}
+	m := check.Move{Allocation: setting.NormalAllocation, Explained: view.YellowByLeaving(&t.View), MasterStable: &sh.MasterStable}
 	if m.Stop(t, BeforeDrain) {
 		return true
 	}
-	if setting.Unexplained(t) || t.Record.Hold != nil {
+	if setting.UnexplainedLock(t) || t.Record.Lock != nil {
 		return true
 	}
 	before := len(t.Decision.Refusals)
@@ -117,7 +117,7 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 			t.Refuse(gates.ExclusionHidden())
 		}
 	}
-	t.Refuses(setting.VoidsOthers(&t.View))
+	t.Refuses(setting.EndsOthersExclusions(&t.View))
 	if !sh.Masters {
 		fits(t, sh, sets)
 	}
@@ -137,17 +137,17 @@ func fits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool {
 // is not expected.
 func shrinkReading(t *pass.Pass, sets []model.RecordedSet) bool {
 	for _, s := range sets {
-		t.SayWhose(s)
+		t.MarkClaims(s)
 	}
 	m := check.Move{Nodes: t.NodesBut(t.Record.Sets, func(p *model.Pod) bool { return view.HealedOrLeaves(&t.View, p) }, func(set string, ordinal int) bool {
 		return view.Recorded(sets, set) != nil && ordinal >= view.Target(&t.View, set) && view.NeverStarted(&t.View, t.Pod(set, ordinal))
 	})}
-	return m.Stop(t, BeforeStep) || access.Blind(t)
+	return m.Stop(t, BeforeStep) || access.TablesMayBeHidden(t)
 }
 
 // dataFirst: dedicated masters wait for data nodes that are to leave, since only these could take the
 // copies that are missing, and they run an older version. Masters would wait for those copies for ever.
-func dataFirst(v *view.View, sh *model.Shrink) bool { return sh.Masters && view.HeldByLeaving(v) }
+func dataFirst(v *view.View, sh *model.Shrink) bool { return sh.Masters && view.YellowByLeaving(v) }
 
 // allStay: none of the nodes has been taken out of its StatefulSet yet.
 func allStay(v *view.View, op *model.Operation) bool {
@@ -165,7 +165,7 @@ func allStay(v *view.View, op *model.Operation) bool {
 // shrink is no longer known.
 func Shrink(t *pass.Pass) {
 	if !aim.Shrinking(&t.View) {
-		setting.Include(t)
+		setting.GiveBackExclusions(t)
 		if t.Record.Bootstrap.Done {
 			setting.UnexplainedExclusion(t)
 			recoverDue(t)
@@ -179,11 +179,11 @@ func Shrink(t *pass.Pass) {
 	t.Record.Operation = &op
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || stays(&t.View, &sh)
-	// So does one for which a pod is missing that does not come back before its StatefulSet is made again.
-	held := view.AnyHeldBack(&t.View)
-	back = aim.Stops(&t.View) || held || back && !view.Refilled(&t.View)
-	if view.Doomed(&t.View) != nil && (back || op.Step == model.StepInclude) {
+	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || drainNotDesired(&t.View, &sh)
+	// So does one for which a pod is missing that does not come back before its StatefulSet is recreated.
+	held := view.AnyBehindMissingDisk(&t.View)
+	back = aim.DrainStops(&t.View) || held || back && !view.Refilled(&t.View)
+	if view.DrainedForNewVolume(&t.View) != nil && (back || op.Step == model.StepInclude) {
 		restartsReplaced(t, op.Revision) // its claims are deleted already, and nothing takes that back
 		return
 	}
@@ -193,7 +193,7 @@ func Shrink(t *pass.Pass) {
 	}
 	if held && (op.Step == model.StepInclude || op.Step == model.StepGone) {
 		t.Record.Operation = nil // who gives it back may be missing, or who is to go
-		setting.Include(t)
+		setting.GiveBackExclusions(t)
 		return
 	}
 	switch op.Step {
@@ -206,7 +206,7 @@ func Shrink(t *pass.Pass) {
 	case model.StepGone:
 		goneStep(t, &op)
 	case model.StepInclude:
-		if setting.Include(t); t.Record.Exclusions == nil {
+		if setting.GiveBackExclusions(t); t.Record.Exclusions == nil {
 			sh.Set, op.Step = "", model.StepNext
 		}
 	case model.StepClaims:
@@ -226,7 +226,7 @@ func Shrink(t *pass.Pass) {
 func leavesBeforeUpgrade(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		if aim.UpgradeDue(&t.View) && t.DesiredSet(s.Name) == nil {
-			t.SayWhose(s)
+			t.MarkClaims(s)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	}
 	sets := ToShrink(&t.View, sh.Masters)
 	switch {
-	case aim.Stops(&t.View), NeedsNodesFirst(&t.View), dataFirst(&t.View, sh):
+	case aim.DrainStops(&t.View), NeedsNodesFirst(&t.View), dataFirst(&t.View, sh):
 		shrinkEnds(t, op)
 		return
 	case len(sets) == 0:
@@ -390,9 +390,9 @@ func scaleTimeout(t *pass.Pass) {
 	aim.Outcome(t, model.OperationShrink, model.StatusFailure, "scale-timeout", r)
 }
 
-// stays: nobody asks for what the node is drained for or consents to it any more. That is to leave a zone, or to have
+// drainNotDesired: nobody asks for what the node is drained for or consents to it any more. That is to leave a zone, or to have
 // other volumes.
-func stays(v *view.View, sh *model.Shrink) bool {
+func drainNotDesired(v *view.View, sh *model.Shrink) bool {
 	switch p := view.PodNamed(v, sh.Replaces); {
 	case sh.Replaces == "":
 		return sh.LeaveZone && !mayLeaveZone(v, sh)
@@ -448,7 +448,7 @@ func claimsStep(t *pass.Pass, op *model.Operation) {
 	}
 	d := drained(&t.View, op)
 	drainProgress(t, sh, d)
-	joined, _ := another(&t.View, sh)
+	joined, _ := unexcludedNode(&t.View, sh)
 	empty := d.shards == 0 && !d.moving && t.Observed.Database.Unassigned == 0
 	reason, waits := evidenceWaits(&t.View, sh, 0)
 	switch {

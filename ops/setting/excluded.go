@@ -14,9 +14,9 @@ import (
 
 // hindrance is an entry of the cluster's filters, set by others, that keeps shards off nodes.
 type hindrance struct {
-	// entry is "exclude._name = 'data-hot-3'", cure the statement that removes it.
-	entry, cure string
-	nodes       []string
+	// entry is "exclude._name = 'data-hot-3'", remedy the statement that removes it.
+	entry, remedy string
+	nodes         []string
 }
 
 // hindrances are the entries that keep shards off the nodes of these data pods, in an order that does not
@@ -28,10 +28,10 @@ func hindrances(v *view.View, of func(p *model.Pod) bool) []hindrance {
 		return nil
 	}
 	var out []hindrance
-	note := func(entry, cure string, n *model.Node) {
+	note := func(entry, remedy string, n *model.Node) {
 		i := slices.IndexFunc(out, func(h hindrance) bool { return h.entry == entry })
 		if i < 0 {
-			i, out = len(out), append(out, hindrance{entry: entry, cure: cure})
+			i, out = len(out), append(out, hindrance{entry: entry, remedy: remedy})
 		}
 		out[i].nodes = append(out[i].nodes, n.Name)
 	}
@@ -57,11 +57,11 @@ func hindrances(v *view.View, of func(p *model.Pod) bool) []hindrance {
 				}
 			}
 			if len(hits) > 0 {
-				cure := `RESET GLOBAL "` + prefix + "exclude." + key + `"`
+				remedy := `RESET GLOBAL "` + prefix + "exclude." + key + `"`
 				if len(rest) > 0 {
-					cure = `SET GLOBAL PERSISTENT "` + prefix + "exclude." + key + `" = '` + strings.ReplaceAll(strings.Join(rest, ","), "'", "''") + "'"
+					remedy = `SET GLOBAL PERSISTENT "` + prefix + "exclude." + key + `" = '` + strings.ReplaceAll(strings.Join(rest, ","), "'", "''") + "'"
 				}
-				note("exclude."+key+" = '"+strings.Join(hits, ",")+"'", cure, n)
+				note("exclude."+key+" = '"+strings.Join(hits, ",")+"'", remedy, n)
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func hindranceWords(list []hindrance) []string {
 		if len(nodes) > 5 {
 			nodes = append(slices.Clone(nodes[:5]), "…")
 		}
-		out = append(out, h.entry+" keeps shards off "+strings.Join(nodes, ", ")+": "+h.cure)
+		out = append(out, h.entry+" keeps shards off "+strings.Join(nodes, ", ")+": "+h.remedy)
 	}
 	return out
 }
@@ -136,22 +136,22 @@ func GrownExcluded(t *pass.Pass, op *model.Operation) bool {
 	return true
 }
 
-// ExcludedBeside is the exclusions of the cluster by other keys than the id of a node, as one
-// text that can be compared; "" for none.
-func ExcludedBeside(exclude map[string]string) string {
+// ExcludedByOtherKeys are the exclusions that others set by another key than the id of a node, as one text that
+// can be compared; "" for none.
+func ExcludedByOtherKeys(exclude map[string]string) string {
 	others := maps.Clone(exclude)
 	delete(others, "_id")
 	return capacity.FilterText(others)
 }
 
-// OtherExclusions is ExcludedBeside of the reading.
+// OtherExclusions is ExcludedByOtherKeys of the reading.
 func OtherExclusions(v *view.View) string {
-	return ExcludedBeside(v.Observed.Database.Settings.Exclude)
+	return ExcludedByOtherKeys(v.Observed.Database.Settings.Exclude)
 }
 
-// VoidsOthers is exclusion-voids-others: our exclusion by id would end the effect of what others
+// EndsOthersExclusions is exclusion-voids-others: our exclusion by id would end the effect of what others
 // have excluded by another key, for nodes that stay. For those that leave ours does the same.
-func VoidsOthers(v *view.View) (model.Reason, bool) {
+func EndsOthersExclusions(v *view.View) (model.Reason, bool) {
 	stays := func(p *model.Pod) bool { return p.Ordinal < view.Target(v, p.Set) }
 	return gates.ExclusionVoidsOthers(hindranceWords(slices.DeleteFunc(hindrances(v, stays), func(h hindrance) bool {
 		return !strings.HasPrefix(h.entry, "exclude.") || strings.HasPrefix(h.entry, "exclude._id ")

@@ -47,9 +47,9 @@ func rebuildExclusions(t *pass.Pass, set, annotation string) bool {
 	return true
 }
 
-// Include gives our exclusions back, but not before the nodes that left are gone: CrateDB would
+// GiveBackExclusions gives our exclusions back, but not before the nodes that left are gone: CrateDB would
 // move shards to an empty node at once.
-func Include(t *pass.Pass) {
+func GiveBackExclusions(t *pass.Pass) {
 	x := t.Record.Exclusions
 	if x == nil || StillLeaving(t, x) {
 		return
@@ -65,7 +65,7 @@ func Include(t *pass.Pass) {
 	}
 	if len(x.Tables) > 0 {
 		first := visibleFirst(&t.Observed.Database, x.Tables)
-		if !visible(&t.Observed.Database, first.Name) && hides(t) {
+		if !visible(&t.Observed.Database, first.Name) && mayHideTables(t) {
 			return
 		}
 		t.Harmless(model.Action{
@@ -74,7 +74,7 @@ func Include(t *pass.Pass) {
 		})
 		return
 	}
-	if t.Waits(view.NodesWait(&t.View)) || t.Refuses(VoidsOthers(&t.View)) {
+	if t.Waits(view.NodesWait(&t.View)) || t.Refuses(EndsOthersExclusions(&t.View)) {
 		return // without the nodes nobody knows what theirs keeps shards off
 	}
 	// Also when they are not to be seen: a transient value may hide them.
@@ -99,9 +99,9 @@ func visible(db *model.Database, name string) bool {
 	return slices.ContainsFunc(db.Tables, is) || slices.ContainsFunc(db.Partitioned, is)
 }
 
-// hides waits where tables may be hidden from `system`: one that is hidden looks as one that is
+// mayHideTables waits where tables may be hidden from `system`: one that is hidden looks as one that is
 // gone, and its filters would never be given back.
-func hides(t *pass.Pass) bool {
+func mayHideTables(t *pass.Pass) bool {
 	db := &t.Observed.Database
 	if t.Waits(gates.PrivilegesKnown(db.DeniedKnown, db.Why(model.PartPrivileges, model.PartRoles, model.PartUsers))) {
 		return true
@@ -117,7 +117,7 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	if live == nil {
 		return false
 	}
-	if p := view.Doomed(&t.View); p != nil && !t.Desired.Removed && !view.Released(&t.View) {
+	if p := view.DrainedForNewVolume(&t.View); p != nil && !t.Desired.Removed && !view.Released(&t.View) {
 		t.Wait(gates.NodesGone("pod " + p.Name + " with its volume"))
 		return true
 	}

@@ -52,10 +52,10 @@ func stale(v *view.View, s model.Setting) bool {
 	})
 }
 
-// setAbove says whether somebody has set the setting in the cluster: a node shows another value
+// setInCluster says whether somebody has set the setting in the cluster: a node shows another value
 // than it was started with, and the record has none of ours. Unknown while such a node does not
 // answer, or a pod is being recreated.
-func setAbove(v *view.View, s model.Setting) model.Answer {
+func setInCluster(v *view.View, s model.Setting) model.Answer {
 	above := model.No
 	for _, r := range v.Record.Sets {
 		for ordinal := range r.Replicas {
@@ -86,19 +86,19 @@ func Settings(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || t.Rejected || !t.Contact() {
 		return // the reason was given
 	}
-	if Suspending(&t.View) {
+	if SuspensionRuns(&t.View) {
 		return // the nodes that end cannot say whose value it is; it is set after the resume
 	}
 	var next []model.RecordedSetting
 	var others []model.Setting
-	var told settingsTold
+	var reported settingsReported
 	for _, e := range t.Record.Settings {
 		i := slices.IndexFunc(t.Desired.Settings, func(s model.Setting) bool { return s.Name == e.Name })
 		keep := true
 		if i < 0 {
-			e, keep = unwanted(&t.View, e, &told)
+			e, keep = resetUndesired(&t.View, e, &reported)
 		} else {
-			e = held(t, e, t.Desired.Settings[i], &told)
+			e = keepDesired(t, e, t.Desired.Settings[i], &reported)
 		}
 		if keep {
 			next = append(next, e)
@@ -117,10 +117,10 @@ func Settings(t *pass.Pass) {
 			if known {
 				others = append(others, model.Setting{Name: s.Name, Value: theirs})
 			}
-		case read && (setAbove(&t.View, s) == model.Yes || known && manifest.SameSetting(shown, theirs) == model.Yes):
+		case read && (setInCluster(&t.View, s) == model.Yes || known && manifest.SameSetting(shown, theirs) == model.Yes):
 			others = append(others, model.Setting{Name: s.Name, Value: shown})
 			t.Wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
-		case setAbove(&t.View, s) == model.Unknown:
+		case setInCluster(&t.View, s) == model.Unknown:
 			// The node that could say so is away for a moment.
 			if known {
 				others = append(others, model.Setting{Name: s.Name, Value: theirs})
@@ -136,12 +136,12 @@ func Settings(t *pass.Pass) {
 	if len(others) > 0 || t.Record.OthersSettings != "" {
 		t.Record.OthersSettings = manifest.NewSettingList(others)
 	}
-	tell(t, told)
+	reportSettings(t, reported)
 	set(t)
 }
 
-// held looks at a setting that is desired and recorded.
-func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settingsTold) model.RecordedSetting {
+// keepDesired looks at a setting that is desired and recorded.
+func keepDesired(t *pass.Pass, e model.RecordedSetting, s model.Setting, reported *settingsReported) model.RecordedSetting {
 	shown, pod, read := shown(&t.View, e.Name, s.Value)
 	if !read {
 		return e
@@ -166,13 +166,13 @@ func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settings
 	if e.Read && !e.Done && same == model.No && pod == "" {
 		// It was so before any reading has shown it: somebody has set it since.
 		e.Done = true
-		told.set = append(told.set, e)
+		reported.set = append(reported.set, e)
 	}
 	switch {
 	case same == model.Yes, same == model.Unknown && !e.Set.IsZero():
 		if !e.Done {
 			e.Done, e.Read = true, true
-			told.set = append(told.set, e)
+			reported.set = append(reported.set, e)
 		}
 		e.Changed = ""
 	case e.Done && pod != "":
@@ -182,7 +182,7 @@ func held(t *pass.Pass, e model.RecordedSetting, s model.Setting, told *settings
 		t.Wait(gates.SettingChanged(e.Name, e.Value, shown))
 		if e.Changed != shown {
 			e.Changed = shown
-			told.changed = append(told.changed, e)
+			reported.changed = append(reported.changed, e)
 		}
 	case !e.Set.IsZero() || setByOthers(&t.View, e, shown):
 		t.Wait(gates.SettingNotEffective(e.Name, e.Value, shown, pod))
@@ -206,12 +206,12 @@ func unchanged(e model.RecordedSetting, shown string) bool {
 	return e.Before != "" && manifest.SameSetting(shown, e.Before) == model.Yes
 }
 
-// unwanted resets a setting of ours that is no longer desired; false when it is forgotten.
-func unwanted(v *view.View, e model.RecordedSetting, told *settingsTold) (model.RecordedSetting, bool) {
+// resetUndesired resets a setting of ours that is no longer desired; false when it is forgotten.
+func resetUndesired(v *view.View, e model.RecordedSetting, reported *settingsReported) (model.RecordedSetting, bool) {
 	shown, _, read := shown(v, e.Name, e.Value)
 	switch {
 	case e.Gone:
-		told.reset = append(told.reset, e)
+		reported.reset = append(reported.reset, e)
 		return e, false
 	case !read:
 		return e, true
@@ -220,12 +220,12 @@ func unwanted(v *view.View, e model.RecordedSetting, told *settingsTold) (model.
 		e.Value, e.Ours = e.Ours, ""
 	case manifest.SameSetting(shown, e.Value) == model.No && e.Reset:
 		// It was taken off, and the answer was lost.
-		told.reset = append(told.reset, e)
+		reported.reset = append(reported.reset, e)
 		return e, false
 	case manifest.SameSetting(shown, e.Value) == model.No:
 		e.Changed = shown
 		if e.Done || !e.Set.IsZero() {
-			told.left = append(told.left, e)
+			reported.left = append(reported.left, e)
 		}
 		return e, false
 	}
@@ -376,10 +376,10 @@ func RebuildSettings(t *pass.Pass) {
 	}
 }
 
-// settingsTold is what one pass reports of settings, once each.
-type settingsTold struct{ set, reset, changed, left []model.RecordedSetting }
+// settingsReported is what one pass reports of settings, once each.
+type settingsReported struct{ set, reset, changed, left []model.RecordedSetting }
 
-func tell(t *pass.Pass, told settingsTold) {
+func reportSettings(t *pass.Pass, reported settingsReported) {
 	words := func(list []model.RecordedSetting, one func(e model.RecordedSetting) string) string {
 		var all []string
 		for _, e := range list {
@@ -387,31 +387,31 @@ func tell(t *pass.Pass, told settingsTold) {
 		}
 		return strings.Join(all, ", ")
 	}
-	if len(told.set) > 0 {
+	if len(reported.set) > 0 {
 		t.Report(model.Report{Reason: "SettingsSet", Status: model.StatusSuccess, Message: "set in the database without a restart: " +
-			words(told.set, func(e model.RecordedSetting) string {
+			words(reported.set, func(e model.RecordedSetting) string {
 				return fmt.Sprintf("%s = %s (was %q)", e.Name, e.Value, e.Before)
 			}) +
 			"; nodes read it from their command line when they next start"})
 	}
-	if len(told.reset) > 0 {
+	if len(reported.reset) > 0 {
 		t.Report(model.Report{Reason: "SettingsReset", Status: model.StatusSuccess, Message: "the definition names them no more and they were reset in the database: " +
-			words(told.reset, func(e model.RecordedSetting) string { return e.Name }) +
+			words(reported.reset, func(e model.RecordedSetting) string { return e.Name }) +
 			"; nodes that were started with a value of their own keep it until they are restarted"})
 	}
-	if len(told.changed) > 0 {
+	if len(reported.changed) > 0 {
 		t.Report(model.Report{Reason: "SettingsChanged", Status: model.StatusFailure, Warning: true, Names: []string{gates.SettingChangedRule.Name}, Message: "somebody has changed what the definition says: " +
-			words(told.changed, func(e model.RecordedSetting) string {
+			words(reported.changed, func(e model.RecordedSetting) string {
 				return fmt.Sprintf("%s is %q and not %s", e.Name, e.Changed, e.Value)
 			}) + "; it is left"})
 	}
-	if len(told.left) > 0 {
+	if len(reported.left) > 0 {
 		t.Report(model.Report{Reason: "SettingsLeft", Status: model.StatusFailure, Warning: true, Names: []string{gates.SettingChangedRule.Name}, Message: "the definition names them no more, and somebody else has set them: " +
-			words(told.left, func(e model.RecordedSetting) string { return fmt.Sprintf("%s is %q", e.Name, e.Changed) }) + "; it is left, and RESET GLOBAL takes it off"})
+			words(reported.left, func(e model.RecordedSetting) string { return fmt.Sprintf("%s is %q", e.Name, e.Changed) }) + "; it is left, and RESET GLOBAL takes it off"})
 	}
 }
 
-// Suspending reports whether a suspension is under way.
-func Suspending(v *view.View) bool {
+// SuspensionRuns reports whether a suspension is under way.
+func SuspensionRuns(v *view.View) bool {
 	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationSuspend
 }

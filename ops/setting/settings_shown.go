@@ -25,9 +25,9 @@ func shown(v *view.View, name, value string) (shown, pod string, read bool) {
 	return shown, "", true
 }
 
-// apart reports whether two nodes show different values, so that none was set in the cluster. A
+// nodesDiffer reports whether two nodes show different values, so that none was set in the cluster. A
 // share of the heap says nothing of it: each node prints it in bytes of its own.
-func apart(v *view.View, name string) bool {
+func nodesDiffer(v *view.View, name string) bool {
 	for i := range v.Observed.Database.Pods {
 		p := &v.Observed.Database.Pods[i]
 		other, ok := p.Settings.Get(name)
@@ -49,5 +49,5 @@ func setByOthers(v *view.View, e model.RecordedSetting, shown string) bool {
 
 // showsBefore reports whether nobody has set anything since it was decided.
 func showsBefore(v *view.View, e model.RecordedSetting, shown string) bool {
-	return manifest.SameSetting(shown, e.Before) != model.No || apart(v, e.Name)
+	return manifest.SameSetting(shown, e.Before) != model.No || nodesDiffer(v, e.Name)
 }

@@ -22,9 +22,9 @@ func Failures(t *pass.Pass) {
 	}
 }
 
-// SettledFailures takes back the waits for failures of actions that are not
-// decided any more: one whose answer was lost had its effect all the same.
-func SettledFailures(t *pass.Pass) {
+// DropPastFailures drops the waits for failures of actions that are no longer decided: one whose answer was lost
+// had its effect all the same.
+func DropPastFailures(t *pass.Pass) {
 	if len(t.Observed.Failures) == 0 {
 		return
 	}
@@ -55,11 +55,11 @@ func Verify(t *pass.Pass) {
 		return
 	}
 	c := t.Nodes(t.Record.Sets)
-	if !t.Waits(gates.PodsReady(c.Ready, c.Wanted, c.NotReady, c.NotReadyWhy)) && t.Contact() {
-		t.Waits(gates.Joined(c.Joined, c.Wanted, c.NotJoined, c.NotJoinedWhy))
+	if !t.Waits(gates.PodsReady(c.Ready, c.Expected, c.NotReady, c.NotReadyWhy)) && t.Contact() {
+		t.Waits(gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy))
 	}
 	for _, b := range t.Record.Budgets {
-		if b.MaxUnavailable == 0 && c.Ready == c.Wanted {
+		if b.MaxUnavailable == 0 && c.Ready == c.Expected {
 			reason := gates.BudgetClosed(0, t.Observed.Database.Health.Tables)
 			if t.Record.DeletedClaims != "" {
 				reason = gates.BudgetClosedForVolume()
@@ -68,7 +68,7 @@ func Verify(t *pass.Pass) {
 			break
 		}
 	}
-	if !inSync || pending(t) || c.Joined < c.Wanted {
+	if !inSync || pending(t) || c.Joined < c.Expected {
 		return
 	}
 	lifecycle.Prune(t)

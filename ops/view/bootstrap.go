@@ -20,17 +20,17 @@ func Restoring(v *View) bool {
 // Founding reports whether the cluster is being made, and its id is not recorded yet.
 func Founding(v *View) bool { return Bootstrapping(v) && v.Record.ClusterID == "" }
 
-// Made are the sets that a bootstrap waits for. Of a cluster that is being made these are only
-// the nodes that are still desired: the others leave in a shrink, once it is made.
-func Made(v *View) []model.RecordedSet {
+// BootstrapSets are the sets that a bootstrap waits for: only the nodes that are still desired. The others leave
+// in a shrink after the bootstrap.
+func BootstrapSets(v *View) []model.RecordedSet {
 	if !Bootstrapping(v) || v.Rejected {
 		return v.Record.Sets
 	}
-	return StillWanted(v, v.Record.Sets)
+	return StillDesired(v, v.Record.Sets)
 }
 
-// StillWanted are these sets without the nodes that are no longer desired.
-func StillWanted(v *View, sets []model.RecordedSet) []model.RecordedSet {
+// StillDesired are these sets without the nodes that are no longer desired.
+func StillDesired(v *View, sets []model.RecordedSet) []model.RecordedSet {
 	sets = slices.Clone(sets)
 	for i := range sets {
 		sets[i].Replicas = min(sets[i].Replicas, Target(v, sets[i].Name))

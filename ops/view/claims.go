@@ -34,15 +34,15 @@ func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 	return found
 }
 
-// madeTogether is how long before its first pod a claim is made at most. The controller makes the one right
+// createdTogether is how long before its first pod a claim is made at most. The controller makes the one right
 // after the other, and Kubernetes counts in seconds.
-const madeTogether = 2 * time.Second
+const createdTogether = 2 * time.Second
 
 // free reports whether a pod has nothing on the volume of a claim: it does without that disk and is not to
 // have it, or CrateDB never started in the pod that the claim was made for. That nothing is noted on a claim
 // says too little: a pod before this one may have gone before its claim said whose it is.
 func free(v *View, p *model.Pod, c *model.Claim) bool {
-	if p.Started.IsZero() && c.Blank() && (c.Phase == "Pending" || p.Created.Sub(c.Made) <= madeTogether) {
+	if p.Started.IsZero() && c.Blank() && (c.Phase == "Pending" || p.Created.Sub(c.Made) <= createdTogether) {
 		return true
 	}
 	return model.InList(p.Unused, c.Template) && !slices.Contains(IsToUse(v, p), c.Template)
@@ -86,8 +86,8 @@ func losesVolume(v *View, p *model.Pod) bool {
 	return c != nil && c.Replace && !p.Created.After(c.Deleted)
 }
 
-// losesOne reports whether that is agreed of one of its volumes, whatever becomes of the others.
-func losesOne(v *View, p *model.Pod) bool {
+// losesAnyVolume reports whether that is agreed of one of its volumes, whatever becomes of the others.
+func losesAnyVolume(v *View, p *model.Pod) bool {
 	return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
 		its := c.Terminating && c.Replace && c.Set == p.Set && c.Ordinal == p.Ordinal
 		return its && holdsShards(c) && !free(v, p, c) && !p.Created.After(c.Deleted)
@@ -128,22 +128,22 @@ func MajorityWithout(v *View, p *model.Pod) bool {
 	return !Votes(v, p.Set) || members*2 > all-1+all%2
 }
 
-// Doomed is a pod that stays, whose node we have drained and exclude, and a volume of which goes with it;
-// nil for none. Until it has gone nothing comes back to it. No operation has to name it, for the
-// record may be lost.
-func Doomed(v *View) *model.Pod {
+// DrainedForNewVolume is a pod whose node we have drained and exclude, and whose volume Kubernetes deletes with
+// it; nil for none. The pod comes back on a new volume. Until then CrateDB may put no shard on it. No operation
+// has to name it, for the record may be lost.
+func DrainedForNewVolume(v *View) *model.Pod {
 	for p := range excluded(v) {
-		if p.Ordinal < Target(v, p.Set) && losesOne(v, p) {
+		if p.Ordinal < Target(v, p.Set) && losesAnyVolume(v, p) {
 			return p
 		}
 	}
 	return nil
 }
 
-// Refilled reports whether an only copy has come back to the node of such a pod, which then stays: others'
-// values can end the effect of an exclusion. It has to be drained once more.
+// Refilled reports whether the only copy of a shard has come back to the node of such a pod: filters that others
+// set can end the effect of an exclusion. The node has to be drained once more.
 func Refilled(v *View) bool {
-	p := Doomed(v)
+	p := DrainedForNewVolume(v)
 	return p != nil && model.Any(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == p.NodeName && len(n.Sole) > 0 })
 }
 

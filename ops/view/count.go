@@ -5,7 +5,7 @@ import "stevedore.dev/stevedore/ops/model"
 // Count is how many pods of some sets there are, and the first that is not, with the reason
 // where it is known.
 type Count struct {
-	Ready, Joined, Wanted   int
+	Ready, Joined, Expected int
 	NotReady, NotReadyWhy   string
 	NotJoined, NotJoinedWhy string
 }
@@ -21,8 +21,8 @@ func (v *View) NodesWith(sets []model.RecordedSet, also func(*model.Pod) bool) C
 	return v.NodesBut(sets, also, nil)
 }
 
-// NodesBeside counts as ready also the pods that `going`, which is about to go, does not wait for.
-func (v *View) NodesBeside(going *model.Pod, sets []model.RecordedSet) Count {
+// NodesTolerated counts as ready also the pods that `going`, which is about to go, does not wait for.
+func (v *View) NodesTolerated(going *model.Pod, sets []model.RecordedSet) Count {
 	return v.NodesWith(sets, func(p *model.Pod) bool { return Tolerated(v, going, p) })
 }
 
@@ -35,7 +35,7 @@ func (v *View) NodesBut(sets []model.RecordedSet, also func(*model.Pod) bool, bu
 			if but != nil && but(s.Name, ordinal) {
 				continue
 			}
-			c.Wanted++
+			c.Expected++
 			p := v.Pod(s.Name, ordinal)
 			if live := v.Live(s.Name); live != nil && ordinal >= live.Replicas {
 				p = nil // it is on its way out, whatever a watch of pods shows that is behind

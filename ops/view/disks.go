@@ -26,8 +26,8 @@ func lacksDesired(v *View, p *model.Pod) bool {
 	})
 }
 
-// ExtraDisks are the disks that a pod has, and that its StatefulSet has no claim template of: made
-// again, the pod would come back without them.
+// ExtraDisks are the disks that a pod has, and that its StatefulSet has no claim template of: recreated, the pod
+// would come back without them.
 func ExtraDisks(v *View, p *model.Pod) []string {
 	if v.Even || p.Volumes == "" || !model.Any(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == p.Set }) {
 		return nil
@@ -41,8 +41,8 @@ func ExtraDisks(v *View, p *model.Pod) []string {
 	return extra
 }
 
-// LostDisks are the disks of a pod that it would come back without, made again now: its StatefulSet has no
-// claim template of them, or its template does not mount one on which CrateDB has written.
+// LostDisks are the disks of a pod that it would come back without, recreated now: its StatefulSet has no claim
+// template of them, or its template does not mount one on which CrateDB has written.
 func LostDisks(v *View, p *model.Pod) []string {
 	lost := ExtraDisks(v, p)
 	if live := v.Live(p.Set); live != nil && live.Unused != "" {
@@ -159,12 +159,12 @@ func AllEven(v *View) bool { return !v.AnyPod(func(p *model.Pod) bool { return u
 // which copies are: what else is to be done waits for the restarts that end it. A group that has left the
 // definition is drained as it is.
 func AnyMixed(v *View) bool {
-	return !v.Suspending && AnyBereft(v) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return v.DesiredSet(s.Name) != nil && Mixed(v, s.Name) })
+	return !v.Suspending && AnyPodLacksCopies(v) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return v.DesiredSet(s.Name) != nil && Mixed(v, s.Name) })
 }
 
-// HeldBack is the pod of a StatefulSet that does not come back, or does not go, while one before it
-// lacks a disk; "" for none.
-func HeldBack(v *View, set string) string {
+// BehindMissingDisk is a pod that the StatefulSet controller does not create, or does not delete, because a pod of
+// a lower ordinal lacks a disk; "" for none.
+func BehindMissingDisk(v *View, set string) string {
 	live := v.Live(set)
 	if v.Even || live == nil || !live.Ours || live.Terminating {
 		return ""
@@ -186,11 +186,12 @@ func HeldBack(v *View, set string) string {
 	return ""
 }
 
-// HeldFromMaster reports whether a pod of a StatefulSet is held back while there is no master, which may be
-// what it brings: nothing is given back in the database before.
-func HeldFromMaster(v *View, set string) bool { return HeldBack(v, set) != "" && !HasMaster(v) }
+// BehindDiskWithoutMaster reports whether such a pod is missing while there is no master, which it may become.
+func BehindDiskWithoutMaster(v *View, set string) bool {
+	return BehindMissingDisk(v, set) != "" && !HasMaster(v)
+}
 
-// AnyHeldBack reports whether a pod of any StatefulSet is held back.
-func AnyHeldBack(v *View) bool {
-	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return HeldBack(v, s.Name) != "" })
+// AnyBehindMissingDisk reports whether any StatefulSet has such a pod.
+func AnyBehindMissingDisk(v *View) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return BehindMissingDisk(v, s.Name) != "" })
 }

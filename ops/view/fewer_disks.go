@@ -28,9 +28,9 @@ func SurplusOf(v *View, p *model.Pod) string {
 	return strings.Join(out, ",")
 }
 
-// Unneeded reports whether a StatefulSet may be recreated without its surplus disks: all its pods are
+// SurplusUnused reports whether a StatefulSet may be recreated without its surplus disks: all its pods are
 // there, and none uses one.
-func Unneeded(v *View, set string) bool {
+func SurplusUnused(v *View, set string) bool {
 	live := v.Live(set)
 	if live == nil || live.Terminating || len(SurplusDisks(v, set)) == 0 {
 		return false
@@ -59,7 +59,7 @@ func Narrowing(v *View, set string) string {
 	if !r.Narrow || r.Set != set || v.Rejected {
 		return ""
 	}
-	if step != model.StepHold && step != model.StepDown {
+	if step != model.StepLock && step != model.StepDown {
 		return ""
 	}
 	if p := PodNamed(v, r.Pod); p != nil && p.UID != r.PodUID || step == model.StepDown && v.Elapsed(r.Since) > PodLimit(v) {
@@ -106,10 +106,10 @@ func LacksUse(v *View, p *model.Pod) []string {
 	return slices.DeleteFunc(IsToUse(v, p), func(name string) bool { return model.InList(live.Unused, name) })
 }
 
-// Bereft reports whether a pod has come back without a disk, and its node was not found empty before:
-// copies on that disk are missing, and its restart brings them back. Where none is removed it is a further
+// LacksCopies reports whether a pod has come back without a disk, and its node was not found empty before. The
+// copies on that disk are missing. A restart of the pod brings them back. Where none is removed it is a further
 // disk, on which something is only if CrateDB has written on it.
-func Bereft(v *View, p *model.Pod) bool {
+func LacksCopies(v *View, p *model.Pod) bool {
 	lacks := LacksUse(v, p)
 	if len(lacks) == 0 || v.Record.Removing != nil {
 		return len(lacks) > 0 && !v.Record.Removing.Has(p.UID)
@@ -117,7 +117,7 @@ func Bereft(v *View, p *model.Pod) bool {
 	return slices.ContainsFunc(lacks, func(disk string) bool { return written(v, p, disk) })
 }
 
-// AnyBereft reports whether there is such a pod.
-func AnyBereft(v *View) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return Bereft(v, p) })
+// AnyPodLacksCopies reports whether there is such a pod.
+func AnyPodLacksCopies(v *View) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return LacksCopies(v, p) })
 }

@@ -5,15 +5,15 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// MadeGatewayWaits is, in a cluster that is being made, a ready pod whose gateway waits for
+// BootstrapGatewayWaits is, in a cluster that is being made, a ready pod whose gateway waits for
 // more data nodes than there are: a group left the definition, or became smaller, before its
 // nodes had come up. It holds no data: that many nodes were never ready, so the gateway has
 // never recovered. nil where there is none.
-func MadeGatewayWaits(v *View) *model.Pod {
+func BootstrapGatewayWaits(v *View) *model.Pod {
 	if v.Contact() || v.Rejected || v.Record.ClusterID != "" || v.Record.Bootstrap.System != (model.SecretVersion{}) {
 		return nil
 	}
-	if p := WaitsForMore(v, max(GatewayReady(v), GatewayNodes(v))); p != nil && p.Ready && overdue(v, p) {
+	if p := WaitsForMore(v, max(GatewayReady(v), GatewayNodes(v))); p != nil && p.Ready && lateSinceCreated(v, p) {
 		return p
 	}
 	return nil
@@ -61,7 +61,7 @@ func WaitsForTooMany(v *View, p *model.Pod) bool {
 // is being made those that are still desired.
 func GatewayNodes(v *View) int {
 	nodes := 0
-	for _, s := range Made(v) {
+	for _, s := range BootstrapSets(v) {
 		if countsForGateway(v, s.Name) {
 			nodes += s.Replicas
 		}

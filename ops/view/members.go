@@ -26,17 +26,16 @@ func Joined(v *View, p *model.Pod) bool {
 // through every gate, and is not replaced like a stuck pod. An answer from before the pod
 // started is of the pod before it.
 func JoinedNotReady(v *View, p *model.Pod) bool {
-	if !Unready(p) || !ProcessRuns(p) || p.Started.IsZero() || p.Started.After(v.Observed.Database.At) {
+	if !NotReady(p) || !ProcessRuns(p) || p.Started.IsZero() || p.Started.After(v.Observed.Database.At) {
 		return false
 	}
 	return v.Contact() && member(v, p, v.Answer(p.Name))
 }
 
-// UpLong reports whether CrateDB runs in a pod, ready or not: its node is a member or, while
-// nobody can say so because `system` is not made or the gateway waits for others, its process has
-// run for longer than PodLimit.
-func UpLong(v *View, p *model.Pod) bool {
-	return JoinedNotReady(v, p) || !p.Terminating && ProcessRuns(p) && Long(v, p.Started)
+// RunsLong reports whether the node in a pod is a member or, where nobody can be asked, its process has run for
+// longer than PodLimit.
+func RunsLong(v *View, p *model.Pod) bool {
+	return JoinedNotReady(v, p) || !p.Terminating && ProcessRuns(p) && PastPodLimit(v, p.Started)
 }
 
 // JoinedBefore reports whether a pod of the set has joined on the template, as the record says.

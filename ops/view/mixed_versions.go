@@ -7,7 +7,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// HeldBackByVersion are the tables that are yellow only because of the upgrade; nil where there is
+// YellowByVersion are the tables that are yellow only because of the upgrade; nil where there is
 // another reason, or where it is not known. CrateDB lets no node take a copy from a newer one. So
 // whatever is made while one node is new, and each shard whose primary is on the only new node,
 // stays without a replica until a second node is new. To wait for green would be to wait for ever.
@@ -15,17 +15,17 @@ import (
 // It is that yellow when each missing copy is a replica, when its primary is started, and when
 // each data node without a copy of it runs an older version than the primary's. The last copy
 // of such a shard is on an upgraded node, which is not the next one to go.
-func HeldBackByVersion(v *View) map[string]bool {
+func YellowByVersion(v *View) map[string]bool {
 	if !Upgrading(v) {
 		return nil
 	}
 	return onlyByVersion(v, false)
 }
 
-// HeldByLeaving reports whether only nodes that are to leave could take the missing copies, and
+// YellowByLeaving reports whether only nodes that are to leave could take the missing copies, and
 // these run an older version: a group that left the definition together with the upgrade was
 // not upgraded. Once they are gone a range of replicas wants fewer copies.
-func HeldByLeaving(v *View) bool {
+func YellowByLeaving(v *View) bool {
 	held := onlyByVersion(v, true)
 	if held == nil {
 		return false

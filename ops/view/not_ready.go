@@ -29,7 +29,7 @@ func AnyHealedByRestart(v *View, set string) bool {
 // unless p is to leave and can only leave after it, and has had its time to become ready.
 func Tolerated(v *View, going, p *model.Pod) bool {
 	if LeavesNotReady(v, p) {
-		return Hangs(v, p) && !anyTakes(v, p)
+		return StuckSinceStart(v, p) && !anyTakes(v, p)
 	}
 	return !p.Ready && going != nil && HealedByRestart(v, going) && HealedByRestart(v, p)
 }
@@ -42,7 +42,7 @@ func GrowNotReady(v *View, op *model.Operation) bool {
 		return false
 	}
 	return op.Revision != v.Desired.Revision || !v.AnyPod(func(p *model.Pod) bool {
-		return HealedOrLeaves(v, p) && Added(op, p) && !Hangs(v, p)
+		return HealedOrLeaves(v, p) && Added(op, p) && !StuckSinceStart(v, p)
 	})
 }
 
@@ -99,7 +99,9 @@ func anyTakes(v *View, p *model.Pod) bool {
 // So does a pod in which CrateDB never started and which no desired template brings up. Before they leave each node that
 // stays has to be there: where one is stuck, the restart that brings it back comes first.
 func ShrinksFirst(v *View) bool {
-	stays := func(p *model.Pod) bool { return !Leaves(v, p) && Stuck(v, p) && !Serves(p) && !JoinedNotReady(v, p) }
+	stays := func(p *model.Pod) bool {
+		return !Leaves(v, p) && StuckSinceCreated(v, p) && !Serves(p) && !JoinedNotReady(v, p)
+	}
 	return !v.AnyPod(stays) && v.AnyPod(func(p *model.Pod) bool {
 		return LeavesNotReady(v, p) && anyTakes(v, p) || leavesUnstarted(v, p)
 	})
@@ -110,5 +112,5 @@ func leavesUnstarted(v *View, p *model.Pod) bool {
 	if !Leaves(v, p) || p.Terminating || restartDue(v, p) {
 		return false
 	}
-	return NeverStarted(v, p) && Stuck(v, p)
+	return NeverStarted(v, p) && StuckSinceCreated(v, p)
 }

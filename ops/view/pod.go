@@ -23,21 +23,22 @@ func ScaleLimit(v *View) time.Duration {
 	return model.First(v.Desired.Operations.ScaleTimeout, v.Policy.ScaleTimeout, model.DefaultScaleTimeout)
 }
 
-// Long reports whether a pod would have had time to come up since then; false where nobody knows
-// since when.
-func Long(v *View, since time.Time) bool { return !since.IsZero() && v.Elapsed(since) > PodLimit(v) }
+// PastPodLimit reports whether more than PodLimit has passed since then; false for an unknown time.
+func PastPodLimit(v *View, since time.Time) bool {
+	return !since.IsZero() && v.Elapsed(since) > PodLimit(v)
+}
 
 // Serves reports whether there is a pod, and a Service sends clients to it: it is ready, and stays.
 func Serves(p *model.Pod) bool { return p != nil && p.Ready && !p.Terminating }
 
-// Unready reports whether a pod is not ready, and stays.
-func Unready(p *model.Pod) bool { return !p.Ready && !p.Terminating }
+// NotReady reports whether a pod is not ready, and is not being deleted.
+func NotReady(p *model.Pod) bool { return !p.Ready && !p.Terminating }
 
 // ProcessRuns reports whether nothing says that CrateDB does not run in the pod.
 func ProcessRuns(p *model.Pod) bool { return p.Waiting == "" || p.Runs }
 
-// Up is when the process in a pod started or, before it has, when the pod was made.
-func Up(p *model.Pod) time.Time {
+// StartedOrCreated is when the process in a pod started; before that, when the pod was created.
+func StartedOrCreated(p *model.Pod) time.Time {
 	if p.Started.After(p.Created) {
 		return p.Started
 	}
@@ -47,10 +48,10 @@ func Up(p *model.Pod) time.Time {
 // Fails reports whether the pod's container does not start or does not stay up. A pod that is
 // being made is not failing, nor is one that waits for its volumes: the scheduler calls each
 // new pod unschedulable until they are bound, and no other template would bind them.
-func Fails(p *model.Pod) bool { return p.Waiting != "" && !beingMade(p) && !waitsForVolumes(p) }
+func Fails(p *model.Pod) bool { return p.Waiting != "" && !beingCreated(p) && !waitsForVolumes(p) }
 
-// beingMade reports whether no container of the pod has started, and its status does not say why.
-func beingMade(p *model.Pod) bool {
+// beingCreated reports whether no container of the pod has started, and its status does not say why.
+func beingCreated(p *model.Pod) bool {
 	return p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing"
 }
 
@@ -59,14 +60,16 @@ func waitsForVolumes(p *model.Pod) bool {
 		strings.Contains(p.Message, "persistentvolumeclaim \"") && strings.Contains(p.Message, "\" not found"))
 }
 
-// Hangs reports whether a pod fails, or its process has had its time. Each start counts anew.
-func Hangs(v *View, p *model.Pod) bool { return Fails(p) || v.Elapsed(Up(p)) > PodLimit(v) }
+// StuckSinceStart reports whether a pod fails, or has had its time since its process last started.
+func StuckSinceStart(v *View, p *model.Pod) bool {
+	return Fails(p) || v.Elapsed(StartedOrCreated(p)) > PodLimit(v)
+}
 
-// Stuck reports whether a pod fails, or has had its time, however often its process has started.
-func Stuck(v *View, p *model.Pod) bool { return Fails(p) || overdue(v, p) }
+// StuckSinceCreated reports whether a pod fails, or has had its time since it was created.
+func StuckSinceCreated(v *View, p *model.Pod) bool { return Fails(p) || lateSinceCreated(v, p) }
 
-// overdue reports whether a pod was made longer ago than one may take.
-func overdue(v *View, p *model.Pod) bool { return v.Elapsed(p.Created) > PodLimit(v) }
+// lateSinceCreated reports whether a pod was created longer ago than one may take to join.
+func lateSinceCreated(v *View, p *model.Pod) bool { return v.Elapsed(p.Created) > PodLimit(v) }
 
 // OnLive reports whether a pod runs the live template of this StatefulSet, its own; nil is none.
 func OnLive(p *model.Pod, live *model.ObservedSet) bool {
@@ -92,17 +95,17 @@ func NeverStarted(v *View, p *model.Pod) bool {
 	if p.Started.IsZero() {
 		return true
 	}
-	if !Hangs(v, p) {
+	if !StuckSinceStart(v, p) {
 		return false
 	}
 	c := model.Find(v.Observed.Claims, func(c *model.Claim) bool { return c.Set == p.Set && c.Ordinal == p.Ordinal })
 	if c == nil || c.ClusterID != v.Record.ClusterID {
 		return false
 	}
-	return c.Version == "" || v.DesiredSet(p.Set) == nil && Long(v, v.Observed.Stable.Same)
+	return c.Version == "" || v.DesiredSet(p.Set) == nil && PastPodLimit(v, v.Observed.Stable.Same)
 }
 
 // NeverJoined reports whether the pod's node has not joined within PodLimit and does not answer.
 func NeverJoined(v *View, p *model.Pod) bool {
-	return !p.Ready && Absent(v, p.NodeName) && v.Answer(p.Name) == nil && overdue(v, p)
+	return !p.Ready && Absent(v, p.NodeName) && v.Answer(p.Name) == nil && lateSinceCreated(v, p)
 }

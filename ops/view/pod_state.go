@@ -133,12 +133,12 @@ func clock(at time.Time) string { return at.UTC().Format("15:04:05") + " UTC" }
 func whyStuck(v *View, p *model.Pod) string {
 	words := ""
 	for i := range v.Observed.Explained.Events {
-		if e := &v.Observed.Explained.Events[i]; e.Pod == p.Name && e.Kind == "Pod" && beingMade(p) {
+		if e := &v.Observed.Explained.Events[i]; e.Pod == p.Name && e.Kind == "Pod" && beingCreated(p) {
 			words += "; " + e.Reason + ": " + e.Message + lastSeen(e)
 		}
 	}
 	claims := pendingClaims(v, p)
-	if words == "" && claims == "" && (beingMade(p) || waitsForVolumes(p)) {
+	if words == "" && claims == "" && (beingCreated(p) || waitsForVolumes(p)) {
 		if words = unreadWords(v); words != "" && p.NoSandbox {
 			words = "; its network or a volume is missing (PodReadyToStartContainers is False)" + words
 		}

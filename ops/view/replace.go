@@ -12,21 +12,21 @@ func Replaceable(v *View, p *model.Pod) bool {
 		return true
 	case v.Contact() && !Absent(v, p.NodeName):
 		return false // it is not stuck, though its pod is not ready yet
-	case HasMaster(v), v.Contact() && v.Elapsed(Up(p)) > PodLimit(v):
+	case HasMaster(v), v.Contact() && v.Elapsed(StartedOrCreated(p)) > PodLimit(v):
 		return true // without a master nobody joins, and one that has just started may be what the quorum waits for
-	case overdue(v, p) && (comesUpLong(v) || Unreachable(v) && waitedFor(v, p)):
+	case lateSinceCreated(v, p) && (clusterStartsLong(v) || Unreachable(v) && othersWaitFor(v, p)):
 		return true
 	case Restarting(v) && v.Record.Operation.Restart.Pod == p.Name && v.Record.Operation.Restart.PodUID != p.UID:
 		return true
 	case SoleVoter(v) == p.Set:
-		return Long(v, v.Observed.Stable.Silent) || !JoinedBefore(v, p.Set, p.Template)
+		return PastPodLimit(v, v.Observed.Stable.Unreachable) || !JoinedBefore(v, p.Set, p.Template)
 	}
 	return false
 }
 
-// waitedFor reports whether others wait for this pod while no node answers: the quorum waits
+// othersWaitFor reports whether others wait for this pod while no node answers: the quorum waits
 // for master-eligible nodes, and ready pods wait for any node until the gateway has recovered.
-func waitedFor(v *View, p *model.Pod) bool {
+func othersWaitFor(v *View, p *model.Pod) bool {
 	return Votes(v, p.Set) || v.AnyPod(func(q *model.Pod) bool { return q.Ready })
 }
 
@@ -34,26 +34,26 @@ func waitedFor(v *View, p *model.Pod) bool {
 // ready, or the ready ones wait for more data nodes after a full outage. A stuck pod then takes
 // nothing with it, and may be what the quorum or the gateway waits for.
 func Unreachable(v *View) bool {
-	if !Long(v, v.Observed.Stable.Silent) || v.Observed.Database.Contact != model.No {
+	if !PastPodLimit(v, v.Observed.Stable.Unreachable) || v.Observed.Database.Contact != model.No {
 		return false
 	}
-	none, waitedFor := true, 0
+	none, needed := true, 0
 	for i := range v.Observed.Pods {
 		if p := &v.Observed.Pods[i]; Serves(p) {
-			none, waitedFor = false, max(waitedFor, p.RecoverAfter)
+			none, needed = false, max(needed, p.RecoverAfter)
 		}
 	}
-	return none || GatewayReady(v) < waitedFor && v.Observed.Database.SystemLogin == model.LoginRefused
+	return none || GatewayReady(v) < needed && v.Observed.Database.SystemLogin == model.LoginRefused
 }
 
-// ComesUp reports whether the cluster is being made or resumed and has not answered yet. It may
+// ClusterStarts reports whether a bootstrap or a resume is under way and the cluster has not answered yet. It may
 // wait for the pod that is stuck.
-func ComesUp(v *View) bool {
+func ClusterStarts(v *View) bool {
 	op := v.Record.Operation
 	return !v.Contact() && op != nil && (op.Kind == model.OperationBootstrap || op.Kind == model.OperationResume)
 }
 
-// comesUpLong reports whether it has done so for longer than a pod may take.
-func comesUpLong(v *View) bool {
-	return ComesUp(v) && v.Elapsed(v.Record.Operation.Started) > PodLimit(v)
+// clusterStartsLong reports whether that has lasted for longer than PodLimit.
+func clusterStartsLong(v *View) bool {
+	return ClusterStarts(v) && v.Elapsed(v.Record.Operation.Started) > PodLimit(v)
 }

@@ -26,7 +26,7 @@ func PendingRestart(v *View, set string) bool {
 // time of a restart that was asked for.
 func Outdated(v *View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	if live == nil || !live.Ours || WouldGoBack(v, p, live) || len(ExtraDisks(v, p)) > 0 {
+	if live == nil || !live.Ours || WouldDowngrade(v, p, live) || len(ExtraDisks(v, p)) > 0 {
 		return false
 	}
 	begun := false
@@ -81,16 +81,16 @@ func Resuming(v *View) bool {
 	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationResume
 }
 
-// ComesOnto reports whether a pod, recreated, would get another template than it runs, and one of
+// ChangesTemplate reports whether a pod, recreated, would get another template than it runs, and one of
 // a version that its volume takes.
-func ComesOnto(v *View, p *model.Pod, live *model.ObservedSet) bool {
-	return p.Template != live.Template && !WouldGoBack(v, p, live)
+func ChangesTemplate(v *View, p *model.Pod, live *model.ObservedSet) bool {
+	return p.Template != live.Template && !WouldDowngrade(v, p, live)
 }
 
-// WouldGoBack reports whether a newer minor version than its set's template has was started in a
-// pod, or on its volume in a pod before. CrateDB has upgraded the volume, and the daemon never
-// puts it on the older version.
-func WouldGoBack(v *View, p *model.Pod, live *model.ObservedSet) bool {
+// WouldDowngrade reports whether a newer minor version than that of its set's template has started in a pod, or in
+// an earlier pod on its volume. CrateDB has upgraded the volume, and the daemon never puts it on the older
+// version.
+func WouldDowngrade(v *View, p *model.Pod, live *model.ObservedSet) bool {
 	return WroteNewer(v, p, live) != ""
 }
 

@@ -26,7 +26,7 @@ var BeforeDisks = []check.Check{
 // StartReturn recreates a StatefulSet with the disks that all its pods have, where one of them does
 // not come back otherwise, and says whether that is due. It comes before all else, whatever is refused.
 func StartReturn(t *pass.Pass) bool {
-	return startsFirst(t, func(set string) bool { return view.HeldBack(&t.View, set) != "" })
+	return startsFirst(t, func(set string) bool { return view.BehindMissingDisk(&t.View, set) != "" })
 }
 
 // startsFirst begins the recreation of the first StatefulSet that can be recreated of those for which it is due, and
@@ -34,7 +34,7 @@ func StartReturn(t *pass.Pass) bool {
 func startsFirst(t *pass.Pass, due func(set string) bool) (any bool) {
 	for _, s := range t.Record.Sets {
 		if due(s.Name) {
-			if any = true; begun(t, t.Live(s.Name), s.Replicas) {
+			if any = true; beginExpand(t, t.Live(s.Name), s.Replicas) {
 				return true
 			}
 		}
@@ -56,7 +56,7 @@ func StartDisks(t *pass.Pass, again bool) bool {
 		if !again && disksWait(t, s.Name) {
 			continue
 		}
-		if begun(t, live, s.Replicas) {
+		if beginExpand(t, live, s.Replicas) {
 			return true
 		}
 	}
@@ -79,7 +79,7 @@ func disksWait(t *pass.Pass, set string) bool {
 		return true
 	}
 	m := check.Move{
-		Nodes: t.NodesBeside(nil, t.Record.Sets), Allocation: setting.FreeAllocation,
+		Nodes: t.NodesTolerated(nil, t.Record.Sets), Allocation: setting.NormalAllocation,
 		SettledYellow: t.Desired.Operations.SettledYellow == "proceed",
 	}
 	if !m.Stop(t, BeforeDisks) {
@@ -98,7 +98,7 @@ func DiskRestarts(t *pass.Pass) {
 				pods = append(pods, p.Name)
 			}
 		}
-		t.Waits(gates.DisksDiffer(s.Name, pods, view.HeldBack(&t.View, s.Name)))
+		t.Waits(gates.DisksDiffer(s.Name, pods, view.BehindMissingDisk(&t.View, s.Name)))
 	}
 }
 
@@ -119,7 +119,7 @@ func returns(v *view.View, set string) bool {
 // back, for larger claims, or for further disks.
 func recreates(v *view.View, set string) bool {
 	switch {
-	case view.HeldBack(v, set) != "":
+	case view.BehindMissingDisk(v, set) != "":
 		return true
 	case v.Rejected:
 		return false
@@ -141,7 +141,7 @@ func others(v *view.View, set string) bool {
 func sizesFor(v *view.View, set string) model.SizeList {
 	wanted := model.Sizes(v.Desired.Volumes, set)
 	switch {
-	case view.HeldBack(v, set) != "":
+	case view.BehindMissingDisk(v, set) != "":
 		return model.Sizes(v.Observed.Volumes, set).Only(func(template string) bool {
 			return !model.DataVolume(template) || !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Terminating && !p.Has(template) })
 		})
@@ -156,7 +156,7 @@ func sizesFor(v *view.View, set string) model.SizeList {
 // classesFor are their storage classes.
 func classesFor(v *view.View, set string) model.SizeList {
 	switch {
-	case view.HeldBack(v, set) != "":
+	case view.BehindMissingDisk(v, set) != "":
 		return model.Classes(v.Observed.Volumes, set)
 	case returns(v, set):
 		return with(view.FurtherDisks(v, set), model.Classes(v.Observed.Volumes, set), model.Classes, set)
@@ -174,7 +174,7 @@ func with(kept []model.VolumeTemplate, list model.SizeList, of func([]model.Volu
 // attributesFor are their VolumeAttributesClasses.
 func attributesFor(v *view.View, set string) model.SizeList {
 	switch {
-	case view.HeldBack(v, set) != "":
+	case view.BehindMissingDisk(v, set) != "":
 		return model.AttributesList(v.Observed.Volumes, set)
 	case returns(v, set):
 		return with(view.FurtherDisks(v, set), model.AttributesList(v.Observed.Volumes, set), model.AttributesList, set)

@@ -18,7 +18,7 @@ import (
 // fewerDue reports whether a StatefulSet is to be recreated without disks that none of its pods uses.
 func fewerDue(v *view.View, set string) bool {
 	may := !v.Rejected && !v.Suspending && v.Record.Removing != nil
-	return may && view.Unneeded(v, set) && !view.Narrow(v, set)
+	return may && view.SurplusUnused(v, set) && !view.Narrow(v, set)
 }
 
 // keptDisks are the claim templates of disks that are not desired, which a StatefulSet has to keep: its pods

@@ -29,20 +29,20 @@ func StartExpand(t *pass.Pass) bool {
 			t.Wait(gates.SetRecreated(s.Name, "whether the shards fit on smaller volumes is not known: CrateDB is not read"))
 			continue
 		}
-		if begun(t, live, s.Replicas) {
+		if beginExpand(t, live, s.Replicas) {
 			return true
 		}
 	}
 	return false
 }
 
-// begun begins the recreation of a StatefulSet; false where that has to wait.
-func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
+// beginExpand begins the recreation of a StatefulSet; false where that has to wait.
+func beginExpand(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 	if why := notWhole(&t.View, live, recorded); why != "" {
 		t.Wait(gates.SetRecreated(live.Name, why))
 		return false
 	}
-	if t.Record.Hold != nil && !view.HeldFromMaster(&t.View, live.Name) {
+	if t.Record.Lock != nil && !view.BehindDiskWithoutMaster(&t.View, live.Name) {
 		// An annotation of a StatefulSet says so too, and goes with it.
 		t.Wait(gates.SetRecreated(live.Name, "the allocation lock is given back first"))
 		return false
@@ -53,7 +53,7 @@ func begun(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 		Recreation: &model.Recreation{
 			Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Shrinks: shrinking(&t.View, live.Name, sizes),
 			Sizes: sizes, Classes: classesFor(&t.View, live.Name), Attributes: attributesFor(&t.View, live.Name),
-			Lacked: view.HeldBack(&t.View, live.Name) != "", Mounts: view.DisksInUse(&t.View, live.Name, sizes),
+			Lacked: view.BehindMissingDisk(&t.View, live.Name) != "", Mounts: view.DisksInUse(&t.View, live.Name, sizes),
 		},
 	}
 	return true
@@ -91,7 +91,7 @@ func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
 	switch {
 	case live.Terminating:
 		return "it is being deleted"
-	case view.HeldBack(v, live.Name) != "":
+	case view.BehindMissingDisk(v, live.Name) != "":
 		return notTheirs(v, live) // the recreation is what brings the others back
 	case live.Replicas != recorded && !raised(v, live, recorded) || live.Current != live.Replicas:
 		return fmt.Sprintf("it has %d pods of %d", live.Current, recorded)
@@ -180,10 +180,10 @@ func noteShrunk(t *pass.Pass, r *model.Recreation) {
 // guard waits until the disruption budget allows no eviction, and then says what is about to be
 // deleted: a process that dies after the deletion has to know.
 func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
-	if !stands(t, r, live) {
+	if !stillDue(t, r, live) {
 		return
 	}
-	if why := open(&t.View, r); why != "" {
+	if why := budgetLetsGo(&t.View, r); why != "" {
 		t.Wait(gates.SetRecreated(r.Set, why))
 		return
 	}
@@ -191,8 +191,8 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	recreate(t, r, live)
 }
 
-// stands drops a recreation that is not due any more, before anything was deleted for it.
-func stands(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
+// stillDue drops a recreation that is not due any more, before anything was deleted for it.
+func stillDue(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
 	same := live != nil && live.UID == r.UID && live.Replicas == r.Pods
 	same = same && sizesFor(&t.View, r.Set) == r.Sizes && (r.Classes == "" || classesFor(&t.View, r.Set) == r.Classes)
 	same = same && (r.Attributes == "" || attributesFor(&t.View, r.Set) == r.Attributes)
@@ -209,8 +209,8 @@ func stands(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
 	return true
 }
 
-// open says why the budget could still let a pod go; "" where it does not.
-func open(v *view.View, r *model.Recreation) string {
+// budgetLetsGo says why the budget could still let a pod go; "" where it does not.
+func budgetLetsGo(v *view.View, r *model.Recreation) string {
 	name := budgetOf(v, r.Set)
 	if name == "" {
 		return "" // the definition has none: whoever evicts is not held back at any time
@@ -242,16 +242,15 @@ func budgetOf(v *view.View, set string) string {
 	return ""
 }
 
-// recreate deletes the StatefulSet without its pods. Once it is gone it is made again when
-// objects are applied.
+// recreate deletes the StatefulSet without its pods. Once it is gone it is recreated when objects are applied.
 func recreate(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	switch {
 	case live == nil:
-		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is made again"))
+		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is recreated"))
 	case live.Terminating, unowned(&t.View, r.Set):
 		// Where its pods are without it, it was deleted, though the answer was lost and its watch is behind.
-		t.Wait(gates.SetRecreated(r.Set, "it lets its pods go"))
-	case !stands(t, r, live):
+		t.Wait(gates.SetRecreated(r.Set, "Kubernetes deletes it without its pods"))
+	case !stillDue(t, r, live):
 	case !aim.Applied(&t.View):
 		// It is made of what was decided last, which has to be what is live.
 		t.Wait(gates.SetRecreated(r.Set, "what was decided of it before is not applied yet"))
@@ -264,8 +263,8 @@ func recreate(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	}
 }
 
-// Unchanged drops the deletion of a StatefulSet of which this pass changes something: it is made
-// again of what was decided last, and what is written now may be refused.
+// Unchanged drops the deletion of a StatefulSet of which this pass changes something: it is recreated from what
+// was decided last, and what is written now may be refused.
 func Unchanged(t *pass.Pass) {
 	a := t.Decision.Disruptive
 	if a == nil || a.Kind != model.ActionRecreateSet {
@@ -285,7 +284,7 @@ func Unchanged(t *pass.Pass) {
 // adopt waits until the new StatefulSet has taken the pods.
 func adopt(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 	if live == nil {
-		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is made again"))
+		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is recreated"))
 		return
 	}
 	if !live.Ours {
@@ -311,9 +310,9 @@ func step(t *pass.Pass, name string) {
 	t.Record.Operation = &next
 }
 
-// InGap reports whether a StatefulSet was deleted without its pods, and is not made again or has
-// not taken them yet. Its pods are not recreated meanwhile, and a budget that is given back lets
-// them go, so that nothing else is decided before.
+// InGap reports whether a StatefulSet was deleted without its pods, and is not recreated or has not taken them
+// yet. Its pods are not recreated meanwhile, and a budget that is given back lets them go, so that nothing else is
+// decided before.
 func InGap(v *view.View) bool {
 	op := v.Record.Operation
 	if op == nil || op.Kind != model.OperationExpand || op.Step == model.StepGuard || op.Recreation == nil {
@@ -332,9 +331,9 @@ func InGap(v *view.View) bool {
 	return aim.Orphans(v, op.Recreation.Set) > 0 || !v.Desired.Removed
 }
 
-// Hold gives the effective set the sizes of its claim templates: those that are live, which
-// Kubernetes does not change, and of one that is made again the new ones.
-func Hold(v *view.View, e *model.EffectiveSet) {
+// KeepClaimTemplates gives the effective set the sizes of its claim templates: those that are live, which
+// Kubernetes does not change, and of one that is recreated the new ones.
+func KeepClaimTemplates(v *view.View, e *model.EffectiveSet) {
 	live := v.Live(e.Name)
 	op := v.Record.Operation
 	recreating := op != nil && op.Recreation != nil && op.Recreation.Set == e.Name
@@ -346,24 +345,24 @@ func Hold(v *view.View, e *model.EffectiveSet) {
 	case aim.ComesUntried(v, e.Name):
 		// The record was lost while it was gone: nobody knows any other template, and pods without
 		// a StatefulSet need one, whatever of the definition is refused.
-		e.Template, e.KeepGateway = model.TemplateWanted, false
+		e.Template, e.KeepGateway = model.TemplateDesired, false
 		e.Sizes, e.Classes = usedDisks(v, e.Name, model.Sizes), usedDisks(v, e.Name, model.Classes)
 	case live == nil:
 		if model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Set == e.Name && c.Class == model.ChangeFewerDisks }) {
 			e.Template = model.TemplateKept // somebody has deleted it, and its pods use what is not desired
 		}
-		if nothing := v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) == 0; nothing && e.Template != model.TemplateWanted {
+		if nothing := v.Record.Saved[e.Name] == "" && aim.Orphans(v, e.Name) == 0; nothing && e.Template != model.TemplateDesired {
 			*e = model.EffectiveSet{Name: e.Name, Absent: true} // its grow gave way before anything of it was made
 			return
 		}
 	case live.Terminating && recreating:
 		e.Gap = true
-	case e.Template != model.TemplateWanted || differs(v, e.Name):
+	case e.Template != model.TemplateDesired || differs(v, e.Name):
 		// What is saved of it may be older than its recreation.
 		e.Sizes, e.Classes = model.Sizes(v.Observed.Volumes, e.Name), model.Classes(v.Observed.Volumes, e.Name)
 		e.Attributes = model.AttributesList(v.Observed.Volumes, e.Name)
 	}
-	if live != nil && e.Template != model.TemplateWanted {
+	if live != nil && e.Template != model.TemplateDesired {
 		e.Mounts = view.DisksInUse(v, e.Name, e.Sizes)
 	}
 	if e.Mounts != "" {
@@ -440,9 +439,9 @@ func Guard(t *pass.Pass) {
 	}
 }
 
-// Forgotten waits for a person where a StatefulSet was deleted without its pods, the record was lost
+// ForgottenWaits waits for a person where a StatefulSet was deleted without its pods, the record was lost
 // and its group has left the definition: nothing says how it was, and no pod of it would come back.
-func Forgotten(t *pass.Pass) bool {
+func ForgottenWaits(t *pass.Pass) bool {
 	set := forgotten(&t.View)
 	if set == "" || t.DesiredSet(set) != nil {
 		return false
@@ -451,9 +450,9 @@ func Forgotten(t *pass.Pass) bool {
 	return true
 }
 
-// TakesBack notes such a group where the definition has it again: its StatefulSet is made for the pods
+// TakeBackForgotten notes such a group where the definition has it again: its StatefulSet is made for the pods
 // that are there, before anything else is done and whatever the health is.
-func TakesBack(t *pass.Pass) bool {
+func TakeBackForgotten(t *pass.Pass) bool {
 	w := t.DesiredSet(forgotten(&t.View))
 	if w != nil {
 		t.Record.Sets = append(slices.Clip(t.Record.Sets), model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: aim.Orphans(&t.View, w.Name)})
@@ -475,9 +474,9 @@ func forgotten(v *view.View) string {
 	return ""
 }
 
-// Alone leaves every other StatefulSet as it is while one is away from its pods: a pause is kept
+// KeepOthers leaves every other StatefulSet as it is while one is away from its pods: a pause is kept
 // to, and what else is decided waits.
-func Alone(t *pass.Pass) {
+func KeepOthers(t *pass.Pass) {
 	for i := range t.Decision.Effective.Sets {
 		e := &t.Decision.Effective.Sets[i]
 		e.Gap = t.Live(e.Name) != nil

@@ -149,11 +149,11 @@ func tellFailures(t *pass.Pass, failed []growing) {
 		}
 	}
 	told := strings.Join(claims, ",")
-	if told == t.Record.Growth.Told {
+	if told == t.Record.Growth.Reported {
 		return
 	}
 	next := *t.Record.Growth
-	next.Told = told
+	next.Reported = told
 	t.Record.Growth = &next
 	if told != "" {
 		t.Feedback("expand_storage", model.StatusFailure, "VolumeGrowthFailed", strings.Join(words, "; "))

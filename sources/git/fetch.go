@@ -125,8 +125,8 @@ func (s *Source) bring(ctx context.Context, get *fetch, generation string) (*obj
 	return files, fsys, nil
 }
 
-// download fetches what is wanted and not there. A commit may be behind any
-// branch or tag, so it takes all of them, unless the server gives it by itself.
+// download fetches what is desired and not there. A commit may be behind any branch or tag, so it takes all of
+// them, unless the server gives it by itself.
 func (s *Source) download(ctx context.Context, get *fetch, generation string) error {
 	st := openStorage(generation)
 	lacks := func(hashes []plumbing.Hash) []plumbing.Hash {

@@ -35,7 +35,7 @@ var reasons = []reason{
 	}},
 	{"no claim of the model asks for a storage class", []guard{{gate, "storage-class-missing", ""}}},
 	{"each node of the model answers, and no process outlives its pod", []guard{
-		{gate, "nodes-answer", ""}, {gate, "node-name-twice", ""}, {reread, "allThere", "silent("},
+		{gate, "nodes-answer", ""}, {gate, "node-name-twice", ""}, {reread, "allThere", "unreachable("},
 	}},
 	{"no definition is deleted in the model", []guard{
 		{gate, "mass-removal", ""}, {gate, "removal-count-known", ""}, {gate, "removal-pending", ""}, {call, "writeObject ShrinkSet", "a.From, 0)"}, {action, "dismantle", ""},
@@ -88,7 +88,7 @@ var reasons = []reason{
 		{reread, "lookEmpty", "x.Verdict("}, {call, "superuserSees Run", ""}, {call, "seen Run", ""},
 	}},
 	{"writes of the model wait for one copy or for all, and so no range comes to too few", []guard{{gate, "node-cannot-leave", ""}}},
-	{"it rests on a node that never joins though its record was lost", []guard{{action, "sayWhose", ""}}},
+	{"it rests on a node that never joins though its record was lost", []guard{{action, "markClaims", ""}}},
 	{"said twice: the executor looks for the same once more, or the write has its precondition", []guard{
 		{gate, "replicas-live", ""}, {gate, "other-pod-down", ""}, {gate, "nodes-gone", "p.Set == sh.Set"},
 		{gate, "claim-of-another-cluster", ""}, {gate, "draining", "DrainedOnce"},
@@ -99,9 +99,9 @@ var reasons = []reason{
 	{"fewer than one of 20,000 schedules has a gateway that waits for more nodes than there are", []guard{
 		{call, "recoverPod Run", ""}, {call, "recoverPod RestartPod", ""},
 	}},
-	{"said twice: the question after it, to the same node, holds as well", []guard{{reread, "stillSilent", ""}}},
+	{"said twice: the question after it, to the same node, holds as well", []guard{{reread, "stillUnreachable", ""}}},
 	{"words: another rule holds, or tells the same, with fewer of them", []guard{
-		{gate, "setting-not-effective", "setAbove(&t.View, s) == model.Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
+		{gate, "setting-not-effective", "setInCluster(&t.View, s) == model.Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
 		{gate, "bootstrap-first", "PendingRestart"}, {gate, "suspended", "t.DesiredSet(s.Name) == nil"},
 		{reread, "setSettings", "hidden"},
 	}},

@@ -251,7 +251,7 @@ func (e *enumeration) decisions(s *source, words map[string]string) {
 		case of == "gates" && words[name] != "":
 			e.condition(s, words[name], c, around, done)
 		case statement == nil:
-		case name == "giveBack" || name == "GiveBack":
+		case name == "giveBack" || name == "GiveBackLock":
 			s.skip(e.add(s, giveBack, enclosing(around), statement), statement)
 		case of == "t" && name == "Harmless":
 			s.skip(e.add(s, action, enclosing(around), statement), statement)

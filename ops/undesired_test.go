@@ -32,7 +32,7 @@ func TestASetThatWasMadeUnseenAfterItsGroupWentIsRefusedOrLeaves(t *testing.T) {
 			var last model.Decision
 			for range 150 {
 				var err error
-				last, err = w.turn()
+				last, err = w.pass()
 				require.NoError(t, err)
 			}
 			assert.Len(t, w.sets, c.sets)

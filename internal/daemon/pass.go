@@ -23,11 +23,11 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// turn is one round: read the record, render, observe, decide, and then act in
+// pass is one round: read the record, render, observe, decide, and then act in
 // the order that a kill at any point survives: reports are queued, the intent
 // is recorded, objects are applied, actions run, and what they did is recorded.
 // It returns when to look again without an event.
-func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
+func (w *worker) pass(ctx context.Context) (wait time.Duration, err error) {
 	take, began := w.following.now(), time.Now()
 	w.looked, w.verdict = false, "undecided"
 	defer func() {
@@ -116,7 +116,7 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	}
 
 	observed := w.observe(w.live, desired)
-	if lifecycle.StorageWanted(&desired, &observed) {
+	if lifecycle.NeedsStorage(&desired, &observed) {
 		observed.Storage = w.storage.Read(ctx, desired.Storage)
 	}
 	if !want.removed {
@@ -172,11 +172,11 @@ func (w *worker) turn(ctx context.Context) (wait time.Duration, err error) {
 	w.noteRefused(desired.Revision, now)
 	rest := w.rest(want, desired, observed, before, decision, problems, now)
 	ctx = whileCurrent(ctx, func() bool { return w.fleet.still(w.key, rec.Owner, want) })
-	return w.act(ctx, turnState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems, refused: w.refusedObjects(decision, now), spent: spent(before, &observed), rest: rest})
+	return w.act(ctx, passState{entry: entry, before: before, want: want, desired: desired, decision: decision, problems: problems, refused: w.refusedObjects(decision, now), spent: spent(before, &observed), rest: rest})
 }
 
-// turnState is what deciding leaves for acting.
-type turnState struct {
+// passState is what deciding leaves for acting.
+type passState struct {
 	entry    record.Entry
 	before   model.Record
 	want     wanted
@@ -191,11 +191,11 @@ type turnState struct {
 	rest *resting
 }
 
-func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
+func (w *worker) act(ctx context.Context, s passState) (time.Duration, error) {
 	decision, next := s.decision, s.decision.Record
 	if next.Owner != "" && next.Owner != s.desired.Owner {
 		// The record is another source's, and its commands are not ours to drop.
-		w.settled(decision, s.problems, false)
+		w.noteSettledVerdict(decision, s.problems, false)
 		w.looked = true
 		return w.options.Interval, w.showRefused(ctx, s)
 	}
@@ -213,7 +213,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
 	}
-	next.Shown.Source, next.Shown.Told, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attendsAs()
+	next.Shown.Source, next.Shown.RefusalReported, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attendsAs()
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)
 	told = append(told, w.refusedReport(s)...)
 	if err := w.tell(ctx, s.entry, append(append(told, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {
@@ -262,7 +262,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 		}
 	}
 	w.publish(ctx, decision)
-	w.settled(decision, s.problems, wrote || acted)
+	w.noteSettledVerdict(decision, s.problems, wrote || acted)
 	switch {
 	case wrote, acted:
 		return retryMin, nil
@@ -283,7 +283,7 @@ func (w *worker) act(ctx context.Context, s turnState) (time.Duration, error) {
 // passing says that a decision is not worth showing: an act is over in a moment,
 // and right after a start it is not known yet that all is in sync, which must
 // not cost a write.
-func (w *worker) passing(s turnState) bool {
+func (w *worker) passing(s passState) bool {
 	if !w.fleet.ready(len(w.options.Sources)) && said(s.before.Shown.Reasons, gates.DefinedTwiceRule.Name) {
 		return true // the other source has not been read yet
 	}
@@ -293,7 +293,7 @@ func (w *worker) passing(s turnState) bool {
 	return s.decision.Verdict == model.Act || (s.decision.Apply && w.applied.Revision != s.desired.Revision && len(s.decision.Waits) == 0)
 }
 
-// objects that are wanted; none of a cluster whose definition is gone.
+// objects that are desired; none of a cluster whose definition is gone.
 func (w *worker) objects(want wanted) []*unstructuredObject {
 	if want.removed || w.rendered == nil {
 		return nil

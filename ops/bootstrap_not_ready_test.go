@@ -28,7 +28,7 @@ func TestAClusterWhosePodsAreNeverReadyIsMadeAndCorrected(t *testing.T) {
 			w := newWorld(t, restartable(wantedCluster(3)))
 			c.ill(w)
 			for range 60 {
-				_, err := w.turn()
+				_, err := w.pass()
 				require.NoError(t, err)
 				w.now = w.now.Add(time.Minute)
 			}

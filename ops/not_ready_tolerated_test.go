@@ -28,7 +28,7 @@ func TestWhatComesBeforeTheCorrectionOfAPodThatIsNeverReadyDoesNotWaitForIt(t *t
 		happens func(*world)
 		nodes   int
 	}{
-		{"fewer nodes are wanted with it", func(w *world) {
+		{"fewer nodes are desired with it", func(w *world) {
 			ill(w, hot+"-0")
 			w.desired.Sets[0].Replicas, w.desired.Revision = 3, "rev-3"
 			corrected(w)
@@ -43,7 +43,7 @@ func TestWhatComesBeforeTheCorrectionOfAPodThatIsNeverReadyDoesNotWaitForIt(t *t
 			ill(w, hot+"-3")
 			w.desired.Sets[0].Replicas, w.desired.Revision = 3, "rev-3"
 		}, 3},
-		{"more nodes are wanted than are being added", func(w *world) {
+		{"more nodes are desired than are being added", func(w *world) {
 			w.desired.Sets[0].Replicas, w.desired.Revision = 5, "rev-5"
 			w.until(func() bool { return w.pods[hot+"-4"] != nil })
 			ill(w, hot+"-0")
@@ -91,7 +91,7 @@ func TestANodeThatJoinsInAPodThatIsNeverReadyProvesItsTemplate(t *testing.T) {
 		wanted func(*world)
 	}{
 		{"its correction is of another version", func(w *world) { to(w, "6.4.3") }},
-		{"a group more is wanted with its correction", group},
+		{"a group more is desired with its correction", group},
 		{"the same with the record lost", func(w *world) {
 			w.record = model.Record{}
 			group(w)
@@ -115,15 +115,15 @@ func TestANodeThatJoinsInAPodThatIsNeverReadyProvesItsTemplate(t *testing.T) {
 	}
 }
 
-// No pod that is ready goes while another is not, and nothing that is wanted restarts one
-// of a group that is to go: it leaves before the others are restarted.
+// No pod that is ready goes while another is not, and nothing that is desired restarts one of a group that is to
+// go: it leaves before the others are restarted.
 func TestAGroupThatIsToGoAndIsNotReadyLeavesBeforeWhatWaitsForIt(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		happens func(*world)
 	}{
-		{"a restart is wanted with it", func(w *world) { w.template = "t3" }},
-		{"an upgrade is wanted with it", func(w *world) { to(w, "6.4.3") }},
+		{"a restart is desired with it", func(w *world) { w.template = "t3" }},
+		{"an upgrade is desired with it", func(w *world) { to(w, "6.4.3") }},
 		{"an upgrade has begun", func(w *world) {
 			to(w, "6.4.3")
 			w.until(func() bool { return w.record.Operation != nil })
@@ -148,9 +148,9 @@ func TestAGroupThatIsToGoAndIsNotReadyLeavesBeforeWhatWaitsForIt(t *testing.T) {
 }
 
 // Seed 53691699: pods of two sets are not ready on a newer version, and one set has gone back
-// to the version before until its turn comes. What is wanted corrects both.
+// to the version before until its turn comes. What is desired corrects both.
 func TestAPodThatIsNotReadyWaitsForNoneThatIsCorrectedAfterIt(t *testing.T) {
-	for corrected, step := range map[bool]string{true: model.StepHold, false: model.StepReturn} {
+	for corrected, step := range map[bool]string{true: model.StepLock, false: model.StepReturn} {
 		s := twoGroups(t)
 		s.onTemplate(map[string]string{hot: "t0", warm: "t2"})
 		for i := range s.o.Sets {
@@ -167,9 +167,9 @@ func TestAPodThatIsNotReadyWaitsForNoneThatIsCorrectedAfterIt(t *testing.T) {
 			p := s.podOf(pod)
 			p.Version, p.Ready, p.Runs, p.Started = "6.4.3", false, true, s.o.At.Add(-time.Hour)
 		}
-		s.r.Hold = &model.Hold{Set: warm, Value: "primaries", Before: "all"}
+		s.r.Lock = &model.AllocationLock{Set: warm, Value: "primaries", Before: "all"}
 		s.r.Budgets, s.o.Budgets = nil, nil
-		s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepHold, Started: s.o.At, Revision: s.d.Revision,
+		s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepLock, Started: s.o.At, Revision: s.d.Revision,
 			Upgrade: &model.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
 			Restart: &model.Restart{Set: warm, Pod: warm + "-0", PodUID: s.podOf(warm + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
 		d := s.inSync()
@@ -193,7 +193,7 @@ func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testin
 		{"any of them takes its copies: it leaves first", "6.3.7", "6.3.7", nil, false},
 		{"its node is no member", "6.3.7", "6.4.3", func(s *situation, p *model.Pod) { s.away(p.Name) }, false},
 		{"it has come back a moment ago, and may be ready in the next one", "6.3.7", "6.4.3", func(s *situation, p *model.Pod) { p.Started = s.o.At.Add(-5 * time.Second) }, false},
-		{"it is wanted", "6.3.7", "6.4.3", func(s *situation, _ *model.Pod) {
+		{"it is desired", "6.3.7", "6.4.3", func(s *situation, _ *model.Pod) {
 			s.d.Sets = append(s.d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
 		}, false},
 	} {
@@ -214,9 +214,9 @@ func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testin
 			}
 			p := s.podOf(warm + "-0")
 			p.Ready, p.Runs, p.Started = false, true, s.o.At.Add(-time.Hour)
-			s.r.Hold = &model.Hold{Set: hot, Value: "primaries", Before: "all"}
+			s.r.Lock = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}
 			s.r.Budgets, s.o.Budgets = nil, nil
-			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepHold, Started: s.o.At, Revision: s.d.Revision,
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepLock, Started: s.o.At, Revision: s.d.Revision,
 				Upgrade: &model.Upgrade{OldVersion: "6.3.7", NewVersion: "6.4.3"},
 				Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: s.podOf(hot + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
 			if c.change != nil {
@@ -224,7 +224,7 @@ func TestAnUpgradeGoesOnBesideAPodThatIsNotReadyAndCanOnlyLeaveAfterIt(t *testin
 			}
 			d := s.inSync()
 			require.NotNil(t, d.Record.Operation)
-			assert.Equal(t, c.goes, d.Record.Operation.Step == model.StepHold, "%s: %v, %v", d.Record.Operation.Step, d.Waits, d.Refusals)
+			assert.Equal(t, c.goes, d.Record.Operation.Step == model.StepLock, "%s: %v, %v", d.Record.Operation.Step, d.Waits, d.Refusals)
 		})
 	}
 }
@@ -273,7 +273,7 @@ func TestDataNodesAreResumedWhenTheMastersRunThoughTheyAreNotReady(t *testing.T)
 
 // The process in the pod of the restart runs, and may be well: its gateway waits for the
 // node that is stuck, and nobody answers before that one is replaced.
-func TestWhatPlainlyDoesNotRunIsMadeAnewBeforeWhatMayBeWell(t *testing.T) {
+func TestWhatPlainlyDoesNotRunIsRecreatedBeforeWhatMayBeWell(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(own, other *model.Pod)
@@ -288,7 +288,7 @@ func TestWhatPlainlyDoesNotRunIsMadeAnewBeforeWhatMayBeWell(t *testing.T) {
 			s.onTemplate(map[string]string{hot: "t3", warm: "t3"})
 			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
 				Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Template: "t1", Since: s.o.At}}
-			s.o.Database.Contact, s.o.Stable.Silent = model.No, s.o.At.Add(-time.Hour)
+			s.o.Database.Contact, s.o.Stable.Unreachable = model.No, s.o.At.Add(-time.Hour)
 			for i := range s.o.Pods {
 				s.o.Pods[i].Ready, s.o.Pods[i].Created, s.o.Pods[i].Started = false, s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
 			}
@@ -298,7 +298,7 @@ func TestWhatPlainlyDoesNotRunIsMadeAnewBeforeWhatMayBeWell(t *testing.T) {
 			s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: s.decide().Effective}
 			d := s.decide()
 			require.NotNil(t, d.Disruptive)
-			assert.Equal(t, model.ActionCurePod, d.Disruptive.Kind)
+			assert.Equal(t, model.ActionReplaceStuckPod, d.Disruptive.Kind)
 			assert.Equal(t, c.cured, d.Disruptive.Pod)
 		})
 	}

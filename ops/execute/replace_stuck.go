@@ -13,14 +13,14 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// curePod asks another node whether the one in the pod has joined meanwhile, or where
+// replaceStuckPod asks another node whether the one in the pod has joined meanwhile, or where
 // none can be asked that one itself; Kubernetes says that it is ready only some time
 // after that.
-func curePod(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
+func replaceStuckPod(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	switch a.Ask {
 	case "":
 	case a.Pod:
-		if err := stillSilent(ctx, a, t); err != nil {
+		if err := stillUnreachable(ctx, a, t); err != nil {
 			return model.Result{}, err
 		}
 	default:
@@ -67,11 +67,11 @@ func stillAway(ctx context.Context, a model.Action, t Tools) error {
 	return nil
 }
 
-// stillSilent: a node that lets `system` in has joined, and its gateway has recovered.
+// stillUnreachable: a node that lets `system` in has joined, and its gateway has recovered.
 // One that is stuck, or waits for others, does not. The superuser is let in before the
 // gateway has recovered, and one that has a master takes part. A node that could not be
 // asked in its own pod either may be well: it is not known to be silent.
-func stillSilent(ctx context.Context, a model.Action, t Tools) error {
+func stillUnreachable(ctx context.Context, a model.Action, t Tools) error {
 	password, err := t.password(ctx, model.SecretKey{Name: a.SystemSecret, Key: access.SystemKey}, model.SecretVersion{})
 	if err != nil {
 		return err

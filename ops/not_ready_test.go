@@ -101,7 +101,7 @@ func TestAPodThatJoinsAndIsNeverReadyIsCorrectedByAPushBeforeAnyOther(t *testing
 				assert.Equal(t, c.restarts[name], pod.restarts, name)
 			}
 			assert.Equal(t, "all", w.allocation())
-			assert.Nil(t, w.record.Hold)
+			assert.Nil(t, w.record.Lock)
 		})
 	}
 }
@@ -137,7 +137,7 @@ func TestAPodThatIsAddedTogetherWithARestartHasItsTimeToBecomeReady(t *testing.T
 				return first != ""
 			}
 			for range c.turns {
-				_, _ = w.turn()
+				_, _ = w.pass()
 				look()
 			}
 			if c.ready {
@@ -164,7 +164,7 @@ func TestAPodThatHasJoinedAndIsNotReadyIsSaidSo(t *testing.T) {
 		change func(*situation)
 		reason string
 	}{
-		{"nothing is wanted", ill, "pods-ready"},
+		{"nothing is desired", ill, "pods-ready"},
 		{"another pod is to go", func(s *situation) {
 			ill(s)
 			s.onTemplate(map[string]string{hot: "t2"})
@@ -196,7 +196,7 @@ func TestAPodThatHasJoinedAndIsNotReadyIsSaidSo(t *testing.T) {
 func TestARestartGoesOnToAPodThatIsNotReadyOnlyOnceTheNodesHaveStoodStill(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		returned time.Duration // since the hold was given back
+		returned time.Duration // since the allocation lock was given back
 		same     time.Duration // since the same nodes are there; 0: it is not known
 		step     string
 	}{
@@ -248,7 +248,7 @@ func TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember(t *tes
 			s.o.Database.TablesKnown = true
 			c.change(s)
 			d := s.inSync()
-			cured := d.Disruptive != nil && d.Disruptive.Kind == model.ActionCurePod
+			cured := d.Disruptive != nil && d.Disruptive.Kind == model.ActionReplaceStuckPod
 			assert.Equal(t, c.cured, cured, "%v %v", d.Waits, d.Actions())
 			if !c.cured {
 				assert.Nil(t, d.Disruptive)
@@ -261,7 +261,7 @@ func TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember(t *tes
 
 // It became unready after the other one was chosen: that one stays.
 func TestAPodThatIsReadyStaysWhileOneThatIsDueIsNot(t *testing.T) {
-	for ready, step := range map[bool]string{true: model.StepHold, false: model.StepReturn} {
+	for ready, step := range map[bool]string{true: model.StepLock, false: model.StepReturn} {
 		s := twoGroups(t)
 		s.onTemplate(map[string]string{hot: "t2", warm: "t2"})
 		for i := range s.o.Sets {
@@ -271,9 +271,9 @@ func TestAPodThatIsReadyStaysWhileOneThatIsDueIsNot(t *testing.T) {
 		}
 		p := s.podOf(warm + "-0")
 		p.Ready, p.Runs = ready, true
-		s.r.Hold = &model.Hold{Set: hot, Value: "primaries", Before: "all"}
+		s.r.Lock = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}
 		s.r.Budgets, s.o.Budgets = nil, nil
-		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepHold, Started: s.o.At, Revision: s.d.Revision,
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepLock, Started: s.o.At, Revision: s.d.Revision,
 			Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: s.podOf(hot + "-0").UID, Template: "t1", MasterStable: true, Since: s.o.At}}
 		d := s.inSync()
 		require.NotNil(t, d.Record.Operation)

@@ -53,7 +53,7 @@ func TestNothingIsWrittenToTheRecordOfAnotherSource(t *testing.T) {
 	desired := model.Desired{Namespace: "ns", Name: "c", Owner: "git:ours", Revision: "ours"}
 	decision := ops.Decide(desired, model.Observed{}, rec, model.Policy{}, time.Now())
 	require.False(t, decision.Apply)
-	wait, err := w.act(t.Context(), turnState{entry: entry, before: rec, want: wanted{owner: "git:ours"}, desired: desired, decision: decision})
+	wait, err := w.act(t.Context(), passState{entry: entry, before: rec, want: wanted{owner: "git:ours"}, desired: desired, decision: decision})
 	require.NoError(t, err)
 	assert.Equal(t, w.options.Interval, wait)
 	assert.Equal(t, writes, configMaps.Writes())
@@ -100,7 +100,7 @@ func TestAFailedActionIsTriedAgainLaterAndLater(t *testing.T) {
 	}
 }
 
-func TestASupersededTurnBeginsNothingMore(t *testing.T) {
+func TestASupersededPassBeginsNothingMore(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
 	w.fleet.take("a", "1", build(defined("c", "x")))
 	want, _ := w.fleet.get(w.key, "a")
@@ -129,7 +129,7 @@ func TestASupersededTurnBeginsNothingMore(t *testing.T) {
 	require.ErrorIs(t, w.leadership.mayWrite(ctx), ErrNotLeader)
 }
 
-// A setting that was set, and is wanted no more by then, was believed not to be set.
+// A setting that was set, and is no longer desired by then, was believed not to be set.
 func TestWhatWasReadBeforeAnActionIsNotBelievedAfterIt(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
 	w.reading = model.Database{Contact: model.Yes, NodesKnown: true, At: time.Now()}
@@ -141,10 +141,10 @@ func TestWhatWasReadBeforeAnActionIsNotBelievedAfterIt(t *testing.T) {
 	assert.Zero(t, w.reading)
 }
 
-func TestADefectEndsOneTurnAndShowsNothingOfWhatItMet(t *testing.T) {
+func TestADefectEndsOnePassAndShowsNothingOfWhatItMet(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
 	w.daemon.live = nil // its use is the defect
-	_, err := w.turnSafely(t.Context())
+	_, err := w.passSafely(t.Context())
 	require.ErrorContains(t, err, "a defect of stevedore")
 	require.NotContains(t, broke("hunter2").Error(), "hunter2")
 }
@@ -180,7 +180,7 @@ func TestWhatIsSaidIsWrittenWhenItChangedAndNotElse(t *testing.T) {
 
 func TestAnActIsShownOnlyWhenItDoesNotGetOn(t *testing.T) {
 	w := newWorker(t, recordtest.NewConfigMaps())
-	state := turnState{desired: model.Desired{Revision: "r"}, decision: model.Decision{Verdict: model.Act, Apply: true}}
+	state := passState{desired: model.Desired{Revision: "r"}, decision: model.Decision{Verdict: model.Act, Apply: true}}
 	assert.True(t, w.passing(state), "it is over in a moment")
 	w.failures = []model.Failure{{}}
 	assert.False(t, w.passing(state))
@@ -217,7 +217,7 @@ func TestARecordThatNothingIsDecidedForCanBeSaved(t *testing.T) {
 		{"two sources want a new cluster", func(w *worker, entry record.Entry) error {
 			desired := model.Desired{Namespace: "ns", Name: "c", Owner: "a", Revision: "r"}
 			decision := ops.Decide(desired, model.Observed{OtherOwner: "b"}, model.Record{}, model.Policy{}, time.Now())
-			_, err := w.act(t.Context(), turnState{entry: entry, desired: desired, decision: decision})
+			_, err := w.act(t.Context(), passState{entry: entry, desired: desired, decision: decision})
 			return err
 		}},
 		{"a damaged record and a mistake in the definition", func(w *worker, entry record.Entry) error {
@@ -276,7 +276,7 @@ func TestACommandForASnapshotIsOverWhenItHasBegunOrThereAreNone(t *testing.T) {
 			require.NoError(t, err)
 			next := before
 			next.Backups = c.next
-			_, err = w.act(t.Context(), turnState{entry: entry, before: before, desired: model.Desired{Revision: "r1"}, decision: model.Decision{Record: next}})
+			_, err = w.act(t.Context(), passState{entry: entry, before: before, desired: model.Desired{Revision: "r1"}, decision: model.Decision{Record: next}})
 			require.NoError(t, err)
 			entry, err = w.store.Load(t.Context(), w.key, record.Operation, &after)
 			require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 
 // Validate says whether a record is one that a decision could have left. Whoever
 // may write ConfigMaps may write another; one without the part that its
-// operation goes by is damaged, and is made again from what is live.
+// operation goes by is damaged, and is recreated from what is live.
 func (r *Record) Validate() error {
 	for _, sets := range [][]RecordedSet{r.Sets, r.Suspended} {
 		if err := Countable(sets); err != nil {

@@ -28,7 +28,7 @@ func RecordResult(record model.Record, action model.Action, result model.Result,
 		return backup.RestoreResult(record, action, result, now)
 	case model.ActionGrowClaim:
 		record.Growth = volume.Answered(record.Growth, action, result, now)
-	case model.ActionHoldAllocation, model.ActionReleaseAllocation:
+	case model.ActionLockAllocation, model.ActionUnlockAllocation:
 		return setting.LockResult(record, action, result, now)
 	case model.ActionSetSettings, model.ActionResetSettings:
 		return setting.SettingsResult(record, action, result, now)

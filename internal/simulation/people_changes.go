@@ -94,7 +94,7 @@ func (w *world) uncovered(was string) {
 // holds: the record says that the allocation is held, or is about to be, or where that was
 // lost a StatefulSet does.
 func (w *world) holds() bool {
-	return w.stored.record.Hold != nil || slices.ContainsFunc(w.sets, func(s set) bool { return strings.Contains(s.hold, "allocation.enable") })
+	return w.stored.record.Lock != nil || slices.ContainsFunc(w.sets, func(s set) bool { return strings.Contains(s.hold, "allocation.enable") })
 }
 
 // holdRecorded: a daemon is about to hold the allocation. What somebody has set to

@@ -1,8 +1,7 @@
 package simulation
 
 // neverReady are schedules in which the node of a pod that was never ready held up what
-// its correction waited for, or was taken for one that hangs, each reduced to what it
-// needs.
+// its correction waited for, or was taken for one that is stuck, each reduced to what it needs.
 var neverReady = []struct {
 	name string
 	s    Schedule
@@ -11,7 +10,7 @@ var neverReady = []struct {
 		Seed: 748, Start: Start{Hot: 1, Shards: 1, Leave: true}, Steps: 90,
 		Items: []Item{{What: pushSuspend, At: 42238, A: 6, B: 2}, {What: failProbe, At: 10847, A: 4, B: 7}},
 	}},
-	{"fewer nodes and a correction are wanted", Schedule{
+	{"fewer nodes and a correction are desired", Schedule{
 		Seed: 1637, Start: Start{Hot: 4, Shards: 1}, Steps: 68,
 		Items: []Item{{What: pushShrink, At: 4621, A: 2, B: 5}, {What: failProbe, At: 123202, A: 48, B: 47}},
 	}},
@@ -23,7 +22,7 @@ var neverReady = []struct {
 		Seed: 3813, Start: Start{Hot: 2, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true}, Steps: 89,
 		Items: []Item{{What: pushAddGroup, At: 44221, A: 7, B: 2}, {What: pushRemoveGroup, At: 76112, A: 4, B: 4}, {What: pushNeverReady, At: 51529, A: 1, B: 51}},
 	}},
-	{"more nodes are wanted than are being added", Schedule{
+	{"more nodes are desired than are being added", Schedule{
 		Seed: 10410, Start: Start{Hot: 3, Shards: 1, Extend: true, Leave: true}, Steps: 89,
 		Items: []Item{{What: pushAddGroup, At: 1658, A: 2, B: 4}, {What: pushGrow, At: 69961, A: 6, B: 4}, {What: killNode, Call: 6, A: 40, B: 57}, {What: pushNeverReady, At: 71481, A: 1, B: 48}},
 	}},
@@ -39,11 +38,11 @@ var neverReady = []struct {
 		Seed: 35691, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true, JSON: true, Early: true}, Steps: 55,
 		Items: []Item{{What: pushRelease, At: 2260, A: 4}, {What: failProbe, At: 9520, A: 51, B: 55}},
 	}},
-	{"a master of a new cluster is never ready, and another template is wanted", Schedule{
+	{"a master of a new cluster is never ready, and another template is desired", Schedule{
 		Seed: 20388, Start: Start{Masters: 3, Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true, Early: true}, Steps: 58,
 		Items: []Item{{What: forbid, Call: 25, A: 32, B: 26}, {What: killBefore, Call: 24, A: 1, B: 24}, {What: failProbe, At: 15523, A: 1, B: 7}},
 	}},
-	{"a group more is wanted while the only node is never ready on its template", Schedule{
+	{"a group more is desired while the only node is never ready on its template", Schedule{
 		Seed: 11014491, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true, Zones: true}, Steps: 62,
 		Items: []Item{{What: pushAddGroup, At: 3329, A: 1}, {What: pushRelease, At: 34190, A: 5, B: 5}, {What: pushNeverReady, At: 710, B: 5}},
 	}},
@@ -55,7 +54,7 @@ var neverReady = []struct {
 		Seed: 11081057, Start: Start{Masters: 5, Hot: 1, Shards: 1, Extend: true, Leave: true, Early: true}, Steps: 85,
 		Items: []Item{{What: pushBadTemplate, At: 3090, A: 7, B: 2}, {What: killAfter, Call: 21, A: 42, B: 8}, {What: forbid, Call: 31, A: 5, B: 35}, {What: pushNeverReady, At: 69325, A: 35, B: 17}},
 	}},
-	{"a group more is wanted, and the record is lost", Schedule{
+	{"a group more is desired, and the record is lost", Schedule{
 		Seed: 11304356, Start: Start{Hot: 1, Shards: 1, Extend: true, Leave: true}, Steps: 416,
 		Items: []Item{{What: pushBadTemplate, At: 3381, A: 7, B: 1}, {What: pushAddGroup, At: 58866, A: 4, B: 7}, {What: loseRecord, At: 117714, A: 44, B: 33}, {What: pushNeverReady, At: 36144, A: 14, B: 40}},
 	}},
@@ -79,11 +78,11 @@ var neverReady = []struct {
 		Seed: 11362536, Start: Start{Hot: 1, Warm: 1, Tables: []string{"0-all"}, Shards: 1, Leave: true}, Steps: 82,
 		Items: []Item{{What: pushBadTemplate, At: 24975, A: 4, B: 2}, {What: pushRemoveGroup, At: 29358, A: 4, B: 1}, {What: failProbe, At: 49527, A: 30, B: 15}},
 	}},
-	{"an upgrade is wanted, and a group that is to go is not ready", Schedule{
+	{"an upgrade is desired, and a group that is to go is not ready", Schedule{
 		Seed: 116046, Start: Start{Hot: 3, Warm: 1, Shards: 1, Extend: true, Leave: true}, Steps: 83,
 		Items: []Item{{What: pushPause, At: 176, A: 6, B: 2}, {What: pushUpgrade, At: 19890, A: 6, B: 2}, {What: pushRemoveGroup, At: 47060, A: 4, B: 4}, {What: failProbe, At: 169015, A: 55, B: 11}},
 	}},
-	{"the first pod is never ready and its gateway waits for another, which hangs", Schedule{
+	{"the first pod is never ready and its gateway waits for another, which is stuck", Schedule{
 		Seed: 13250326, Start: Start{Hot: 2, Tables: []string{"0-1", "1", "1-all"}, Shards: 2, Leave: true}, Steps: 86,
 		Items: []Item{{What: pushBadTemplate, At: 1254, A: 7, B: 6}, {What: loseVolume, Call: 31, A: 33, B: 45}, {What: pushNeverReady, At: 136578, A: 56, B: 10}},
 	}},
@@ -111,7 +110,7 @@ var neverReady = []struct {
 		Seed: 15228108, Start: Start{Masters: 1, Hot: 2, Shards: 1, Leave: true}, Steps: 81,
 		Items: []Item{{What: pushShrink, At: 1462, A: 1, B: 6}, {What: killNode, Call: 25, A: 11, B: 5}, {What: failProbe, At: 45694, A: 26, B: 53}},
 	}},
-	{"the first pod of an upgrade gets another template out of its turn, and is never ready on that", Schedule{
+	{"the first pod of an upgrade gets another template out of order, and is never ready on that", Schedule{
 		Seed: 16327894, Start: Start{Hot: 2, Tables: []string{"0-1", "0-1", "1", "0"}, Shards: 1, Leave: true, Zones: true}, Steps: 584,
 		Items: []Item{{What: pushUpgrade, At: 42895, A: 3, B: 2}, {What: loseVolume, Call: 37, A: 19, B: 5}, {What: killNode, Call: 56, A: 58, B: 51}, {What: pushNeverReady, At: 129301, A: 62, B: 46}},
 	}},

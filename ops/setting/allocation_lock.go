@@ -13,8 +13,8 @@ import (
 // Values of cluster.routing.allocation.enable: while a node is away its replicas
 // are not allocated elsewhere, and primaries are still promoted.
 const (
-	HeldAllocation = "primaries"
-	FreeAllocation = "all"
+	LockedAllocation = "primaries"
+	NormalAllocation = "all"
 )
 
 // HiddenRetry is how soon an allocation lock that was hidden is tried again; it counts between
@@ -24,7 +24,7 @@ const HiddenRetry = time.Minute
 // Annotation says on a StatefulSet what is held and excluded, should the record be lost; "" for
 // nothing. Both are there while the pod of a drained node is restarted onto other volumes.
 func Annotation(v *view.View, set string) string {
-	h, x := v.Record.Hold, v.Record.Exclusions
+	h, x := v.Record.Lock, v.Record.Exclusions
 	excluded := ""
 	if x != nil && x.Set == set {
 		excluded = ExclusionsAnnotation(x)
@@ -32,10 +32,10 @@ func Annotation(v *view.View, set string) string {
 	if h == nil || h.Set != set {
 		return excluded
 	}
-	return holdAnnotation(h, excluded)
+	return lockAnnotation(h, excluded)
 }
 
-func holdAnnotation(h *model.Hold, excluded string) string {
+func lockAnnotation(h *model.AllocationLock, excluded string) string {
 	var said [96]byte // most need no more
 	text := append(said[:0], `{"before":`...)
 	text = appendQuoted(text, h.Before)
@@ -62,8 +62,8 @@ func appendQuoted(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// RebuildHold takes a hold from the annotation when the record was lost.
-func RebuildHold(t *pass.Pass) {
+// RebuildLock takes the allocation lock and the exclusions from the annotation when the record was lost.
+func RebuildLock(t *pass.Pass) {
 	for i := range t.Observed.Sets {
 		live := &t.Observed.Sets[i]
 		if !live.Ours || live.Hold == "" {
@@ -73,19 +73,19 @@ func RebuildHold(t *pass.Pass) {
 		if rebuildExclusions(t, live.Name, live.Hold) {
 			continue
 		}
-		// What cannot be read is ours all the same, and all is what a hold begins from.
+		// What cannot be read is ours all the same, and all is what an allocation lock begins from.
 		if json.Unmarshal([]byte(live.Hold), &said) != nil || said["before"] == "" {
-			said = map[string]string{"before": FreeAllocation}
+			said = map[string]string{"before": NormalAllocation}
 		}
 		rebuildExclusions(t, live.Name, said["excluded"])
-		t.Record.Hold = &model.Hold{Set: live.Name, Value: HeldAllocation, Before: said["before"]}
+		t.Record.Lock = &model.AllocationLock{Set: live.Name, Value: LockedAllocation, Before: said["before"]}
 	}
 }
 
-// GiveBack sets the allocation back to what it was. A value that is neither ours nor the one
+// GiveBackLock sets the allocation back to what it was. A value that is neither ours nor the one
 // before is somebody else's, and is not overwritten.
-func GiveBack(t *pass.Pass) {
-	h := t.Record.Hold
+func GiveBackLock(t *pass.Pass) {
+	h := t.Record.Lock
 	if h == nil {
 		return
 	}
@@ -96,26 +96,26 @@ func GiveBack(t *pass.Pass) {
 	switch t.Observed.Database.Allocation {
 	case h.Value, h.Before:
 		// Also when it reads as before: a transient value may hide ours.
-		t.Harmless(model.Action{Kind: model.ActionReleaseAllocation, Pod: pod, SystemSecret: t.SystemSecret(), Allocation: h.Value, Before: h.Before})
+		t.Harmless(model.Action{Kind: model.ActionUnlockAllocation, Pod: pod, SystemSecret: t.SystemSecret(), Allocation: h.Value, Before: h.Before})
 	default:
 		t.Wait(gates.HoldChanged(t.Observed.Database.Allocation, h.Value, h.Before))
 	}
 }
 
-// Unexplained waits while the setting looks like our lock and nothing says that it is ours.
-func Unexplained(t *pass.Pass) bool {
+// UnexplainedLock waits while the setting looks like our lock and nothing says that it is ours.
+func UnexplainedLock(t *pass.Pass) bool {
 	value := t.Observed.Database.Allocation
-	if t.Record.Hold != nil || !t.Contact() || value == "" {
+	if t.Record.Lock != nil || !t.Contact() || value == "" {
 		return false
 	}
-	if value != HeldAllocation {
-		t.Record.Unexplained = false
+	if value != LockedAllocation {
+		t.Record.UnexplainedLock = false
 		return false
 	}
 	reason := gates.UnexplainedHold(value)
 	t.Wait(reason)
-	if !t.Record.Unexplained {
-		t.Record.Unexplained = true
+	if !t.Record.UnexplainedLock {
+		t.Record.UnexplainedLock = true
 		t.Report(model.Report{Reason: "UnexplainedHold", Warning: true, Status: model.StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
 	}
 	return true
@@ -124,13 +124,13 @@ func Unexplained(t *pass.Pass) bool {
 // LockResult is the record after the allocation lock was set or given back.
 func LockResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
 	hidden := result.Code == model.ResultHidden
-	if action.Kind == model.ActionReleaseAllocation || hidden {
-		record.Hold = nil
+	if action.Kind == model.ActionUnlockAllocation || hidden {
+		record.Lock = nil
 	}
 	if hidden {
-		record.HoldHidden = now // whichever operation needs the next one
-	} else if action.Kind == model.ActionHoldAllocation {
-		record.HoldHidden = time.Time{}
+		record.LockHidden = now // whichever operation needs the next one
+	} else if action.Kind == model.ActionLockAllocation {
+		record.LockHidden = time.Time{}
 	}
 	op := record.Operation
 	if op == nil || op.Restart == nil {
@@ -141,10 +141,10 @@ func LockResult(record model.Record, action model.Action, result model.Result, n
 	switch {
 	case hidden:
 		next.Step = model.StepNext
-	case action.Kind == model.ActionHoldAllocation:
+	case action.Kind == model.ActionLockAllocation:
 	case next.Step == model.StepReturn:
 		next.Step, restart.Since = model.StepStable, now
-	case next.Step == model.StepHold:
+	case next.Step == model.StepLock:
 		next.Step = model.StepNext
 	}
 	record.Operation = &next

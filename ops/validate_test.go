@@ -8,8 +8,8 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// Each was a decision that ended the turn, or never ended.
-func TestARecordThatNoDecisionCouldLeaveIsNotSound(t *testing.T) {
+// Each was a decision that ended the pass, or never ended.
+func TestARecordThatNoDecisionCouldLeaveIsNotValid(t *testing.T) {
 	many := []model.RecordedSet{{Name: "crate-data-hot-c", Replicas: 1_000_000_000}}
 	for name, r := range map[string]model.Record{
 		"an upgrade without its part":      {Operation: &model.Operation{Kind: model.OperationUpgrade, Restart: &model.Restart{}}},
