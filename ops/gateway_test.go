@@ -68,8 +68,8 @@ func TestAMasterThatWaitsForNodesThatHaveLeftIsRecreated(t *testing.T) {
 	}
 }
 
-// The counts of what is desired are for other nodes than there are: a master that is made anew on them would wait
-// on.
+// The counts of what is desired are for other nodes than there are: a master that is recreated on them would go on
+// waiting.
 func TestTemplatesOfMastersCountTheNodesThatThereAreWhileOneWaitsForMore(t *testing.T) {
 	for _, c := range []struct {
 		name   string

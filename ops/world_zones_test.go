@@ -19,7 +19,7 @@ type toyZones struct {
 }
 
 // zoneTakes is CrateDB's AwarenessAllocationDecider: a zone takes at most ceil(copies / zones) of a shard. A zone counts
-// while it has a member, and a forced one that has no copy counts besides.
+// while it has a member. A zone that awareness is forced to counts once more while it has no copy of the shard.
 func (w *world) zoneTakes(s *model.Shard, node string, members []model.Node) bool {
 	if !w.aware {
 		return true

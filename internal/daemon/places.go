@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// maxPasses is how many clusters are worked on at once, besides those whose first pass it is. What founds a
+	// maxPasses is how many clusters are worked on at once. Those whose first pass it is are not counted. What founds a
 	// cluster is an exec into its pod (a connection of its own through the API server, with its TLS, its buffers and
 	// a handful of goroutines) and a few logins to its database, and a pass holds the cluster's objects as maps: half
 	// a megabyte each. When a thousand pods start within a minute, a thousand of these at once took 700 MiB and were

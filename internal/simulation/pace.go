@@ -7,7 +7,7 @@ const longestPace = 16 * second
 // be met any more.
 const calmPace = 5 * second
 
-// pace is when a daemon takes its next pass by itself. Looks at a world that stands still are thinned out: each of
+// pace is when a daemon takes its next pass by itself. While nothing changes in the world, looks at it become rarer: each of
 // them waits four times as long as the one before. As soon as something happens, the next look is when it would
 // have been.
 type pace struct {

@@ -61,7 +61,7 @@ func Step(t *pass.Pass) {
 	}
 	f := *b.Fetch
 	b.Fetch = &f
-	if left := f.Step == model.FetchList || len(f.Rest) > 0; left && f.Drill && urgent(t) && !f.There() {
+	if superseded(t, &f) {
 		endDrill(t, &f, "it gave way to tables that a person asked for")
 		return
 	}
@@ -88,6 +88,12 @@ func Step(t *pass.Pass) {
 	case model.FetchSwap:
 		swap(t, &f)
 	}
+}
+
+// superseded reports whether a drill ends before its next tables, for tables that a person asked for.
+func superseded(t *pass.Pass, f *model.Fetch) bool {
+	left := f.Step == model.FetchList || len(f.Rest) > 0
+	return f.Drill && left && !f.There() && urgent(t)
 }
 
 // asks has the next tables restored. Of what is to take another table's place nodes show first that nothing has its name: what has
