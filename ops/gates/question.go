@@ -34,7 +34,7 @@ func Running(words string, later ...string) *Question {
 	q := &Question{
 		What: strings.ToUpper(strings.Join(slices.Concat(began, later), " ")) + " runs", View: "sys.jobs", UnknownPasses: true,
 		SQL:     `SELECT stmt FROM sys.jobs WHERE lower(stmt) LIKE '%` + strings.Join(slices.Concat(began, later), "%") + `%'`,
-		example: []string{strings.ToUpper(words + " doc.t " + strings.Join(later, " "))},
+		example: []string{strings.TrimSpace(strings.ToUpper(words) + " doc.t " + strings.ToUpper(strings.Join(later, " ")))},
 	}
 	q.itself = []string{q.SQL}
 	q.read = func(row []string) (found []string, itself bool) {
@@ -43,7 +43,7 @@ func Running(words string, later ...string) *Question {
 		}
 		tables, begins := tablesOf(row[0], began, later...)
 		if begins && len(tables) == 0 {
-			tables = []string{"a table"}
+			tables = []string{"a statement that names no table"}
 		}
 		return tables, false
 	}
