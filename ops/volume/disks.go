@@ -31,15 +31,15 @@ func StartReturn(t *pass.Pass) bool {
 
 // startsFirst begins the recreation of the first StatefulSet that can be recreated of those for which it is due, and
 // says whether it is due for one.
-func startsFirst(t *pass.Pass, due func(set string) bool) (any bool) {
+func startsFirst(t *pass.Pass, due func(set string) bool) (isDue bool) {
 	for _, s := range t.Record.Sets {
 		if due(s.Name) {
-			if any = true; beginExpand(t, t.Live(s.Name), s.Replicas) {
+			if isDue = true; beginExpand(t, t.Live(s.Name), s.Replicas) {
 				return true
 			}
 		}
 	}
-	return any
+	return isDue
 }
 
 // StartDisks recreates a StatefulSet that is to have further disks, and says whether one is due.
