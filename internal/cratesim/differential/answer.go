@@ -28,6 +28,7 @@ const systemPassword = "pw-system"
 // cluster is one of the two: CrateDB or the simulator.
 type cluster struct {
 	name   string // for messages
+	real   bool   // not the simulator
 	prefix string // of the nodes' addresses: "127.0.35."
 	http   *http.Client
 	system *pgx.Conn

@@ -22,9 +22,13 @@ type copyAt struct {
 	state                string
 }
 
+// soon is how long a copy that CrateDB itself calls allocatable may stay unassigned before that
+// counts as its state: on a busy machine CrateDB allocates seconds after it has said so.
+const soon = 3 * time.Second
+
 // quiet waits until a cluster has nothing to do, and gives where its copies are.
 func (c *cluster) quiet(ctx context.Context, patience time.Duration) ([]copyAt, error) {
-	end := time.Now().Add(patience)
+	end, since := time.Now().Add(patience), time.Now()
 	last := ""
 	for {
 		list, busy, err := c.placement(ctx)
@@ -32,8 +36,16 @@ func (c *cluster) quiet(ctx context.Context, patience time.Duration) ([]copyAt, 
 			return nil, err
 		}
 		now := fmt.Sprint(list)
-		if !busy && now == last {
-			return list, nil
+		if now != last || busy {
+			since = time.Now()
+		} else {
+			pending, err := c.pending(ctx, list)
+			if err != nil {
+				return nil, err
+			}
+			if !pending || time.Since(since) > soon {
+				return list, nil
+			}
 		}
 		last = now
 		if time.Now().After(end) {
@@ -45,6 +57,16 @@ func (c *cluster) quiet(ctx context.Context, patience time.Duration) ([]copyAt, 
 		case <-time.After(8 * time.Millisecond):
 		}
 	}
+}
+
+// pending reports whether a real CrateDB says of an unassigned copy that it may be allocated,
+// now or once others have been.
+func (c *cluster) pending(ctx context.Context, list []copyAt) (bool, error) {
+	if !c.real || !slices.ContainsFunc(list, func(at copyAt) bool { return at.state == "UNASSIGNED" }) {
+		return false, nil
+	}
+	a, err := c.must(ctx, `SELECT shard_id FROM sys.allocations WHERE current_state = 'UNASSIGNED' AND explanation IN ('can allocate the shard', 'allocation temporarily throttled')`)
+	return len(a.rows) > 0, err
 }
 
 // placement is where the copies are, and whether anything goes on.

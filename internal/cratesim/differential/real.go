@@ -44,6 +44,7 @@ func real(ctx context.Context, release, prefix, dir string, keep bool) (*cluster
 		return nil, err
 	}
 	c := newCluster("CrateDB", prefix)
+	c.real = true
 	c.repositories = filepath.Join(dir, "repositories")
 	var seeds []string
 	for i := range Nodes {
