@@ -46,9 +46,13 @@ const (
 	// maxInFlight bounds memory together with maxBody.
 	maxInFlight = 8
 
-	forwardTimeout  = 5 * time.Second
 	forwardedHeader = "X-Stevedore-Forwarded"
 )
+
+// limits are how long a sender may take, and the daemon that acts.
+type limits struct{ header, read, write, idle, forward time.Duration }
+
+var shipped = limits{header: 5 * time.Second, read: 15 * time.Second, write: 30 * time.Second, idle: time.Minute, forward: 5 * time.Second}
 
 // Server receives pushes. Its zero values are good but for Secret.
 type Server struct {
@@ -69,6 +73,7 @@ type Server struct {
 	// Now nil: time.Now.
 	Now func() time.Time
 
+	limits   limits
 	inFlight chan struct{}
 	senders  *senders
 	client   *http.Client
@@ -84,9 +89,12 @@ func (s *Server) prepare() {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
+	if s.limits == (limits{}) {
+		s.limits = shipped
+	}
 	s.inFlight = make(chan struct{}, maxInFlight)
 	s.senders = newSenders(s.Now)
-	s.client = &http.Client{Timeout: forwardTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
+	s.client = &http.Client{Timeout: s.limits.forward, Transport: &http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
@@ -103,17 +111,18 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
 
 // Serve answers on the listener until ctx ends, then finishes what is under way.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
+	handler := s.Handler()
 	server := &http.Server{
-		Handler:           s.Handler(),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       time.Minute,
+		Handler:           handler,
+		ReadHeaderTimeout: s.limits.header,
+		ReadTimeout:       s.limits.read,
+		WriteTimeout:      s.limits.write,
+		IdleTimeout:       s.limits.idle,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	defer s.client.CloseIdleConnections()
-	return httpserve.Serve(ctx, server, listener, "pushes", forwardTimeout)
+	return httpserve.Serve(ctx, server, listener, "pushes", s.limits.forward)
 }
 
 // Handler is what the server serves.
@@ -202,7 +211,7 @@ func (s *Server) forward(r *http.Request, body, secret []byte) (string, int) {
 	if leader == "" || r.Header.Get(forwardedHeader) != "" {
 		return Unavailable, http.StatusServiceUnavailable
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), forwardTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.forward)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+leader+Path, bytes.NewReader(body))
 	if err != nil {
