@@ -104,7 +104,7 @@ func Start(root string, opts Options) (*Server, error) {
 	s.URL = scheme + "://" + listener.Addr().String()
 	s.server = &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: 30 * time.Second,
+		ReadHeaderTimeout: 10 * time.Minute,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ErrorLog:          log.New(io.Discard, "", 0),
 	}

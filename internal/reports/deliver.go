@@ -239,7 +239,7 @@ func (q *Queue) sendHealth(ctx context.Context, healths map[record.Cluster]strin
 		}
 		body, err := q.format.health(cluster, status)
 		if err == nil {
-			id := fmt.Sprintf("health-%s-%s-%d", cluster.Namespace, cluster.Name, q.options.Now().UnixMilli())
+			id := fmt.Sprintf("health-%s-%s-%d", cluster.Namespace, cluster.Name, q.options.Now().UnixNano())
 			err = q.options.Receiver.post(ctx, id, "", body)
 			q.count(ctx, err)
 		}

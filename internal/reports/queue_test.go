@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/loopback"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/record/recordtest"
@@ -29,7 +31,7 @@ func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 
 func eventually(t *testing.T, condition func() bool, message string) {
 	t.Helper()
-	require.Eventually(t, condition, 2*time.Minute, 2*time.Millisecond, message)
+	require.Eventually(t, condition, patience, 2*time.Millisecond, message)
 }
 
 // pendingIn are the ids that are stored as not taken yet.
@@ -208,17 +210,16 @@ func TestNoDeliveryIsTriedBeforeTheTimeThatTheReceiverHasNamed(t *testing.T) {
 
 func TestAReceiverThatIsDownGetsItsReportsOnceItIsUp(t *testing.T) {
 	server := recordtest.NewConfigMaps()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	own, err := loopback.Subnet() // no other process listens on its addresses
 	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	address := own + "1:18080"
 	p := newQueue(t, server, reports.Config{URL: reports.Secret("http://" + address)}).run(t)
 	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
 	eventually(t, func() bool { return p.counts.of(reports.ResultUnanswered) >= 2 }, "it is tried")
-	listener, err = net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address)
 	require.NoError(t, err)
 	to := newReceiver(t, func(handler http.Handler) *httptest.Server {
-		s := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler, ReadHeaderTimeout: time.Second}}
+		s := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler, ReadHeaderTimeout: patience}}
 		s.Start()
 		return s
 	}, nil)
@@ -229,10 +230,14 @@ func TestAReceiverThatIsDownGetsItsReportsOnceItIsUp(t *testing.T) {
 func TestASlowReceiverIsCutOffAndTriedAgain(t *testing.T) {
 	server := recordtest.NewConfigMaps()
 	to := newReceiver(t, httptest.NewServer, first(1, func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL), Timeout: 50 * time.Millisecond}).run(t)
+	p := newQueue(t, server, reports.Config{URL: reports.Secret(to.URL), Timeout: time.Second}).run(t)
 	require.NoError(t, p.queue.Enqueue(t.Context(), orders, []model.Report{feedback("a")}))
-	eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "delivered at the second attempt")
-	assert.Equal(t, []string{"a", "a"}, to.ids())
+	eventually(t, func() bool { return len(pendingIn(t, server, orders)) == 0 }, "delivered in the end")
+	// A busy machine may keep more answers than the first from coming in time.
+	assert.Positive(t, p.counts.of(reports.ResultUnanswered))
+	assert.Equal(t, 1, p.counts.of(reports.ResultDelivered))
+	assert.GreaterOrEqual(t, len(to.ids()), 2)
+	assert.Equal(t, []string{"a"}, slices.Compact(to.ids()))
 	assert.Contains(t, p.logs.String(), "no answer in time")
 }
 

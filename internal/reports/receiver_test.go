@@ -127,6 +127,10 @@ func caOf(server *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
+// patience ends what hangs. Where a receiver has had less time, one that answers late gets
+// the same report again, and a busy machine answers late.
+const patience = 10 * time.Minute
+
 // quick are retries that a test can wait for.
 var quick = reports.Retry{First: 2 * time.Millisecond, Most: 10 * time.Millisecond, Slow: 20 * time.Millisecond}
 
@@ -191,6 +195,9 @@ var orders = record.Cluster{Namespace: "prod", Name: "orders"}
 
 func newQueue(t *testing.T, server *recordtest.ConfigMaps, config reports.Config, change ...func(*reports.Options)) *process {
 	t.Helper()
+	if config.Timeout == 0 {
+		config.Timeout = patience
+	}
 	to, err := reports.NewReceiver(config, "test")
 	require.NoError(t, err)
 	p := &process{counts: newCounts(), logs: &logs{}}
@@ -224,7 +231,7 @@ func (p *process) run(t *testing.T) *process {
 		cancel()
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Error("the queue does not end")
 		}
 	}

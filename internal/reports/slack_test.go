@@ -25,6 +25,9 @@ func targetsOf(t *testing.T, server *recordtest.ConfigMaps, variables map[string
 	t.Helper()
 	configs, err := reports.ConfigsFromEnv(func(name string) (string, bool) { value, ok := variables[name]; return value, ok }, os.ReadFile)
 	require.NoError(t, err)
+	for i := range configs {
+		configs[i].Timeout = patience
+	}
 	receivers, err := reports.NewReceivers(configs, "test")
 	require.NoError(t, err)
 	measured := map[string]*counts{}

@@ -66,7 +66,7 @@ func newStatuses(t *testing.T, server *recordtest.ConfigMaps, to *forgetest.Serv
 	clock.Store(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC).Unix())
 	p := newQueue(t, server, webhook, func(o *reports.Options) { o.Now = func() time.Time { return time.Unix(clock.Load(), 0) } })
 	client, err := forge.New(forge.Config{
-		Platform: to.Platform, API: to.API(), Repository: to.Repository, Pace: -1, Timeout: 5 * time.Second, Version: "test",
+		Platform: to.Platform, API: to.API(), Repository: to.Repository, Pace: -1, Timeout: patience, Version: "test",
 		Token: func(context.Context) (string, error) { return forgeToken, nil },
 	})
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func (p *statusProcess) run(t *testing.T) *statusProcess {
 		cancel()
 		select {
 		case <-done:
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Error("the statuses do not end")
 		}
 	}
@@ -244,7 +244,7 @@ func TestAFailureArrivesWhereverTheProcessIsKilled(t *testing.T) {
 					p.stop()
 					p.close()
 					// What the killed process had sent arrives before what the next one sends.
-					ended, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+					ended, cancel := context.WithTimeout(t.Context(), patience)
 					require.NoError(t, to.Quiet(ended))
 					cancel()
 					dead.Store(false)
@@ -368,7 +368,7 @@ func TestEachSourcesCommitsAreToldToItsOwnServer(t *testing.T) {
 	to := reports.Posters{}
 	for source, server := range map[string]*forgetest.Server{"git@first": first, "git@second": second} {
 		client, err := forge.New(forge.Config{
-			Platform: server.Platform, API: server.API(), Repository: server.Repository, Pace: -1, Timeout: 5 * time.Second, Version: "test",
+			Platform: server.Platform, API: server.API(), Repository: server.Repository, Pace: -1, Timeout: patience, Version: "test",
 			Token: func(context.Context) (string, error) { return forgeToken, nil },
 		})
 		require.NoError(t, err)

@@ -33,14 +33,14 @@ func TestAServerIsNotQuietWhileARequestOfAClientThatHasEndedIsUnderWay(t *testin
 	require.NoError(t, client.Close())
 	select {
 	case <-arrived:
-	case <-time.After(time.Minute):
+	case <-time.After(10 * time.Minute):
 		t.Fatal("the request does not arrive")
 	}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	assert.ErrorIs(t, server.Quiet(short), context.DeadlineExceeded)
 	end()
-	long, cancel := context.WithTimeout(t.Context(), time.Minute)
+	long, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	assert.NoError(t, server.Quiet(long))
 }
