@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -88,8 +89,14 @@ func (u *upstream) serve(opts gitserver.Options) *gitserver.Server {
 	return s
 }
 
+// patience ends what hangs.
+const patience = 10 * time.Minute
+
 func open(t testing.TB, opts git.Options) *git.Source {
 	t.Helper()
+	if opts.LookTimeout == 0 {
+		opts.LookTimeout = patience
+	}
 	s, err := git.New(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -30,7 +30,7 @@ type secureShell struct {
 
 // handshakeTimeout ends what comes before a host has shown that it is one: a
 // port that accepts and then is silent is a common way of being broken.
-const handshakeTimeout = 15 * time.Second
+var handshakeTimeout = 15 * time.Second
 
 // connectSSH ends with ctx, whatever the host does; look bounds what comes
 // before the references.

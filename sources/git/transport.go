@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
@@ -72,8 +71,8 @@ func (s *Source) connect(ctx, look context.Context, login Login) (*connection, e
 	}
 	base := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
-		TLSHandshakeTimeout:    15 * time.Second,
+		DialContext:            (&net.Dialer{Timeout: handshakeTimeout}).DialContext,
+		TLSHandshakeTimeout:    handshakeTimeout,
 		TLSClientConfig:        trust,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    1,
