@@ -170,10 +170,13 @@ func (c *Cluster) running() *Node {
 	return nil
 }
 
-// Eventually waits for a condition, a minute at most.
+// patience ends what hangs.
+const patience = 10 * time.Minute
+
+// Eventually waits for a condition.
 func (c *Cluster) Eventually(what string, is func() bool) {
 	c.t.Helper()
-	require.Eventually(c.t, is, time.Minute, 50*time.Millisecond, what)
+	require.Eventually(c.t, is, patience, 50*time.Millisecond, what)
 }
 
 // MakeSystem makes the user system with all privileges, and returns its password.

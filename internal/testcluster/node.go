@@ -291,8 +291,8 @@ func (n *Node) post(user, password, statement string, arguments ...any) (Answer,
 		user = "crate"
 	}
 	request.SetBasicAuth(user, password)
-	dialer := &net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
-	client := http.Client{Timeout: 70 * time.Second, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(source)}}
+	client := http.Client{Timeout: 2 * time.Minute, Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
 		return Answer{}, err

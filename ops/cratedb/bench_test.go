@@ -16,7 +16,7 @@ func BenchmarkReading(b *testing.B) {
 	for i := range 25 {
 		execAll(b, session, fmt.Sprintf("CREATE TABLE doc.t%d (a INT) CLUSTERED INTO 20 SHARDS WITH (number_of_replicas = 1)", i))
 	}
-	require.Eventually(b, func() bool { return settled(detailed(s, 3)) }, time.Minute, 100*time.Millisecond)
+	require.Eventually(b, func() bool { return settled(detailed(s, 3)) }, patience, 100*time.Millisecond)
 	for name, read := range map[string]func(*simulated, int) model.Database{
 		"plain": func(s *simulated, n int) model.Database { return s.observe(n) }, "detailed": detailed,
 	} {

@@ -96,7 +96,7 @@ func TestUsersAreMadeOnEachRelease(t *testing.T) {
 				}
 			}
 			// What stays in the job log is a one-time password only.
-			session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+			session, err := Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 			require.NoError(t, err)
 			defer session.Close()
 			rows, err := session.Strings(context.Background(), "SELECT stmt FROM sys.jobs_log")
@@ -132,7 +132,7 @@ func TestANewNodesCheckIsAcknowledged(t *testing.T) {
 	require.Eventually(t, func() bool {
 		db = s.observe(2)
 		return len(db.Nodes) == 2 && len(db.Pods) == 2
-	}, 2*time.Minute, 20*time.Millisecond)
+	}, patience, 20*time.Millisecond)
 	open := func(db model.Database) bool {
 		return slices.ContainsFunc(db.NodeChecks, func(c model.NodeCheck) bool { return c.ID == 1 && !c.Acknowledged })
 	}
@@ -174,7 +174,7 @@ func TestAPasswordTravelsOnlyOnAPrivateWay(t *testing.T) {
 	nobody, err := loopback.Subnet()
 	require.NoError(t, err)
 	s := &simulated{t: t, net: nobody, public: true}
-	_, err = Client{Dialer: s}.Login(context.Background(), "pod-0", "system", "secret-password")
+	_, err = Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", "secret-password")
 	require.ErrorIs(t, err, errUnsafe)
 	assert.NotContains(t, err.Error(), "secret-password")
 	_, err = Client{}.Login(context.Background(), "pod-0", "system", "secret-password")

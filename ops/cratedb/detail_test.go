@@ -21,7 +21,7 @@ func loggedIn(t testing.TB, version string, nodes int) (*simulated, execute.Sess
 	s.secrets["system"] = "pw-system"
 	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
-	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+	session, err := Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 	require.NoError(t, err)
 	t.Cleanup(session.Close)
 	return s, session
@@ -59,7 +59,7 @@ func TestTheZonesThatAreForcedAreRead(t *testing.T) {
 func until(t *testing.T, s *simulated, pods int, holds func(model.Database) bool) model.Database {
 	t.Helper()
 	var db model.Database
-	require.Eventually(t, func() bool { db = detailed(s, pods); return holds(db) }, 2*time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { db = detailed(s, pods); return holds(db) }, patience, 50*time.Millisecond)
 	return db
 }
 

@@ -47,7 +47,7 @@ func (noVolume) Folders(context.Context, string) ([]model.ShardFolder, error) {
 
 func toolsOf(c *testcluster.Cluster, l *lowering) execute.Tools {
 	return execute.Tools{
-		Objects: l, Secrets: l, Database: cratedb.Client{Dialer: c}, Crash: cratedb.Crash{Executor: c},
+		Objects: l, Secrets: l, Database: cratedb.Client{Dialer: c, Timeout: 10 * time.Minute, WriteTimeout: 10 * time.Minute}, Crash: cratedb.Crash{Executor: c},
 		Volume: cratedb.Volume{Executor: c, Paths: func(string) []string { return []string{"/data/data0"} }},
 	}
 }
@@ -171,5 +171,5 @@ func TestAVolumeHasAFolderForEachShardAsLongAsItIsThere(t *testing.T) {
 		folders, err := volume.Folders(t.Context(), "pod-2")
 		return err == nil && len(folders) == 0
 	}
-	require.Eventually(t, empty, time.Minute, 20*time.Millisecond, "a node that everything has left has none; what an index has beside its shards means nothing")
+	require.Eventually(t, empty, 10*time.Minute, 20*time.Millisecond, "a node that everything has left has none; what an index has beside its shards means nothing")
 }

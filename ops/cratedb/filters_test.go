@@ -22,7 +22,7 @@ func clusterReading(t *testing.T, c *testcluster.Cluster, password string) model
 			pods = append(pods, PodRef{Name: n.Pod, NodeName: n.Name})
 		}
 	}
-	return Client{Dialer: c, Timeout: 20 * time.Second}.Observe(t.Context(), Target{Pods: pods, Password: password, Detailed: true})
+	return Client{Dialer: c, Timeout: patience}.Observe(t.Context(), Target{Pods: pods, Password: password, Detailed: true})
 }
 
 // A table of "0-all" replicas has a copy on each node that filters let it use: so CrateDB
@@ -93,7 +93,7 @@ func TestWhereATableMayBeIsWhereCrateDBPutsIt(t *testing.T) {
 					slices.Sort(on)
 					return strings.Join(on, "") == s.want
 				}
-				assert.Eventually(t, is, 2*time.Minute, 50*time.Millisecond, "%s: CrateDB puts it on %v, not on %s", s.name, on, s.want)
+				assert.Eventually(t, is, patience, 50*time.Millisecond, "%s: CrateDB puts it on %v, not on %s", s.name, on, s.want)
 
 				db := clusterReading(t, c, password)
 				require.True(t, db.TablesKnown && db.AllocationKnown, s.name)
@@ -121,7 +121,7 @@ func TestANodeThatOthersExcludeIsKnownToBeSoByAPlainReading(t *testing.T) {
 		"CREATE TABLE doc.t (a INT) CLUSTERED INTO 6 SHARDS WITH (number_of_replicas = 0)")
 	c.Settled()
 	plain := func() model.Database {
-		return Client{Dialer: c, Timeout: 20 * time.Second}.Observe(t.Context(), Target{Password: password, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}}})
+		return Client{Dialer: c, Timeout: patience}.Observe(t.Context(), Target{Password: password, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}}})
 	}
 	db := plain()
 	require.True(t, db.AllocationKnown)

@@ -19,7 +19,7 @@ import (
 
 // lookAt is a detailed reading of a test cluster.
 func lookAt(c *testcluster.Cluster, password string) model.Database {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	target := Target{Password: password, Detailed: true}
 	for _, n := range c.Nodes {
@@ -27,7 +27,7 @@ func lookAt(c *testcluster.Cluster, password string) model.Database {
 			target.Pods = append(target.Pods, PodRef{Name: n.Pod, NodeName: n.Name})
 		}
 	}
-	return Client{Dialer: c}.Observe(ctx, target)
+	return Client{Dialer: c, Timeout: patience, WriteTimeout: patience}.Observe(ctx, target)
 }
 
 // atRest: each copy is started, or CrateDB says that no node may take it.
@@ -165,7 +165,7 @@ func waiting(c *testcluster.Cluster, password string, db model.Database, expecte
 			}
 		}()
 	}
-	for late := time.After(45 * time.Second); others > 0; {
+	for late := time.After(patience); others > 0; {
 		select {
 		case name := <-answers:
 			delete(open, name)

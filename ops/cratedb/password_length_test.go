@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,7 +25,7 @@ func TestWhichPasswordsTheLoginTakes(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			c := testcluster.Start(t, testcluster.Options{Version: version, Nodes: 1})
-			client := Client{Dialer: c, Timeout: 20 * time.Second}
+			client := Client{Dialer: c, Timeout: patience}
 			system, err := client.Login(t.Context(), "pod-0", "system", c.MakeSystem())
 			require.NoError(t, err)
 			defer system.Close()
@@ -81,7 +80,7 @@ func TestAUserThatSomebodyMadeIsTakenAndWhatItHadIsSaid(t *testing.T) {
 	c := testcluster.Start(t, testcluster.Options{Nodes: 1})
 	password := c.MakeSystem()
 	c.Run("CREATE TABLE secret.t (a INT)", "CREATE USER ada WITH (password = 'theirs')", "DENY DML TO ada", "DENY DQL ON SCHEMA secret TO ada")
-	client := Client{Dialer: c, Timeout: 20 * time.Second}
+	client := Client{Dialer: c, Timeout: patience}
 	r, err := execute.Run(t.Context(), model.Action{Kind: model.ActionSetUser, Pod: "pod-0", User: "ada", SystemSecret: "system", Secret: model.SecretKey{Name: "app", Key: "password"}},
 		execute.Tools{Database: client, Secrets: oneSecret{"system": password, "app": "ours"}})
 	require.NoError(t, err)

@@ -36,9 +36,9 @@ func TestAPasswordIsChangedOnEachRelease(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, words, r.Message)
 			}
-			_, err = Client{Dialer: s}.Login(context.Background(), "pod-0", "ada", "old")
+			_, err = Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "ada", "old")
 			require.ErrorIs(t, err, execute.ErrLoginRefused)
-			session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", "pw-system")
+			session, err := Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", "pw-system")
 			require.NoError(t, err)
 			defer session.Close()
 			log, err := session.Strings(context.Background(), "SELECT stmt FROM sys.jobs_log")

@@ -22,7 +22,7 @@ func observed(t *testing.T, c *testcluster.Cluster, password string) model.Datab
 			target.Pods = append(target.Pods, PodRef{Name: n.Pod, NodeName: n.Name})
 		}
 	}
-	return Client{Dialer: c}.Observe(t.Context(), target)
+	return Client{Dialer: c, Timeout: patience, WriteTimeout: patience}.Observe(t.Context(), target)
 }
 
 // A table that `system` may not see is in no view of its shards, its health or its

@@ -38,14 +38,14 @@ func (d *deletions) DeleteObject(context.Context, model.ObjectRef, string, strin
 func (d *deletions) DeleteSet(context.Context, string, string, string) error             { return nil }
 
 func detailed(s *simulated, pods int) model.Database {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	target := Target{Password: s.secrets["system"], Detailed: true}
 	for i := range pods {
 		n := string(rune('0' + i))
 		target.Pods = append(target.Pods, PodRef{Name: "pod-" + n, NodeName: "data-hot-" + n})
 	}
-	return Client{Dialer: s}.Observe(ctx, target)
+	return Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Observe(ctx, target)
 }
 
 func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
@@ -56,7 +56,7 @@ func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
 			s.secrets["system"] = "pw-system"
 			_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 			require.NoError(t, err)
-			session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+			session, err := Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 			require.NoError(t, err)
 			defer session.Close()
 			for _, statement := range []string{
@@ -74,7 +74,7 @@ func TestADetailedReadingKnowsWhatARestartNeeds(t *testing.T) {
 			require.Eventually(t, func() bool {
 				db = detailed(s, 3)
 				return db.Health.Colour == model.Green && db.Initializing == 0 && db.Relocating == 0 && db.Unassigned == 0 && len(db.Tables) == 5
-			}, 2*time.Minute, 50*time.Millisecond)
+			}, patience, 50*time.Millisecond)
 			require.True(t, db.TablesKnown && db.SnapshotsKnown)
 			assert.Zero(t, db.Snapshots)
 			assert.Equal(t, "all", db.Allocation)
@@ -103,7 +103,7 @@ func TestTheAllocationLockIsSetReadBackAndGivenBack(t *testing.T) {
 	s.secrets["system"] = "pw-system"
 	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
-	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+	session, err := Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 	require.NoError(t, err)
 	defer session.Close()
 	hold := model.Action{Kind: model.ActionLockAllocation, Allocation: "primaries", Before: "all"}
@@ -158,7 +158,7 @@ func TestAPodIsAskedOnceMoreBeforeItGoes(t *testing.T) {
 	more.Members += ",data-hot-2"
 	_, err = s.run(more)
 	require.ErrorContains(t, err, "node data-hot-2 is not there")
-	session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+	session, err := Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 	require.NoError(t, err)
 	defer session.Close()
 	_, err = session.Exec(context.Background(), "CREATE TABLE doc.t (a INT) WITH (number_of_replicas = 1)")
@@ -213,7 +213,7 @@ func TestAPodWhoseNodeHasNoMasterIsRecreated(t *testing.T) {
 	gone := &deletions{}
 	s.objects, s.secrets["system"] = gone, "pw-system"
 	cure := model.Action{Kind: model.ActionReplaceStuckPod, Pod: "pod-0", PodUID: "uid-0", Ask: "pod-0"}
-	require.Eventually(t, func() bool { _, err := s.run(cure); return err == nil }, 2*time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := s.run(cure); return err == nil }, patience, 50*time.Millisecond)
 	assert.Equal(t, []string{"pod-0/uid-0"}, gone.pods)
 }
 
@@ -234,7 +234,7 @@ func TestANodeThatHasRecoveredIsNotRecreatedForItsGateway(t *testing.T) {
 
 	s = simulate(t, "6.4.3", 0)
 	s.start(0, "6.4.3", 3, 1)
-	require.Eventually(t, func() bool { pods, err = recovers(s); return err == nil }, 2*time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { pods, err = recovers(s); return err == nil }, patience, 50*time.Millisecond)
 	assert.Equal(t, []string{"pod-0/uid-0"}, pods)
 }
 

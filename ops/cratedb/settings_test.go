@@ -21,13 +21,13 @@ func TestASettingIsReadFromEveryNodeAndSetWhereOneLacksIt(t *testing.T) {
 	_, err := s.run(model.Action{Kind: model.ActionSetSystemUser, Secret: model.SecretKey{Name: "system"}})
 	require.NoError(t, err)
 	shown := func() map[string]string {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		target := Target{Password: s.secrets["system"], Settings: []string{name, "no.such.setting"}}
 		for _, n := range []string{"2", "0", "1"} {
 			target.Pods = append(target.Pods, PodRef{Name: "pod-" + n, NodeName: "data-hot-" + n})
 		}
-		db := Client{Dialer: s}.Observe(ctx, target)
+		db := Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Observe(ctx, target)
 		all := map[string]string{"asked": db.Effective[name]}
 		for _, p := range db.Pods {
 			all[p.Pod], _ = p.Settings.Get(name)
@@ -35,7 +35,7 @@ func TestASettingIsReadFromEveryNodeAndSetWhereOneLacksIt(t *testing.T) {
 		return all
 	}
 	started := map[string]string{"asked": "7000", "pod-0": "10000", "pod-1": "10000", "pod-2": "7000"}
-	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(started, shown()) }, 2*time.Minute, 50*time.Millisecond, "each node shows what it was started with")
+	require.Eventually(t, func() bool { return assert.ObjectsAreEqual(started, shown()) }, patience, 50*time.Millisecond, "each node shows what it was started with")
 
 	set := model.Action{Kind: model.ActionSetSettings, Pod: "pod-2", Settings: name + "=7000"}
 	result, err := s.run(set)

@@ -29,14 +29,14 @@ func TestShardsAndDisksAreCountedByNode(t *testing.T) {
 				assert.GreaterOrEqual(t, node.Heap.Max, node.Heap.Used, node.Name)
 			}
 
-			session, err := Client{Dialer: s}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
+			session, err := Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", s.secrets["system"])
 			require.NoError(t, err)
 			defer session.Close()
 			_, err = session.Exec(context.Background(), "CREATE TABLE doc.t (a INT) CLUSTERED INTO 3 SHARDS WITH (number_of_replicas = 1)")
 			require.NoError(t, err)
 
 			var db model.Database
-			require.Eventually(t, func() bool { db = s.observe(3); return db.Unassigned == 0 }, 2*time.Minute, 50*time.Millisecond)
+			require.Eventually(t, func() bool { db = s.observe(3); return db.Unassigned == 0 }, patience, 50*time.Millisecond)
 			shards := 0
 			for _, node := range db.Nodes {
 				shards += node.Shards

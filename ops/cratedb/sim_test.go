@@ -26,6 +26,9 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
+// patience ends what hangs.
+const patience = 10 * time.Minute
+
 // seeds gives each simulated cluster a seed of its own.
 var seeds atomic.Uint64
 
@@ -104,7 +107,7 @@ func (s *simulated) start(i int, version string, expected, initial int, own ...s
 			_ = c.Close()
 		}
 		return err == nil
-	}, 2*time.Minute, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 func (s *simulated) address(i int) string { return s.net + strconv.Itoa(10+i) }
@@ -182,13 +185,13 @@ func (s *simulated) Get(_ context.Context, name string) (map[string][]byte, mode
 func (s *simulated) tools() execute.Tools {
 	n := 0
 	return execute.Tools{
-		Objects: s.objects, Secrets: s, Database: Client{Dialer: s}, Crash: Crash{Executor: s},
+		Objects: s.objects, Secrets: s, Database: Client{Dialer: s, Timeout: patience, WriteTimeout: patience}, Crash: Crash{Executor: s},
 		Password: func() (string, error) { n++; return fmt.Sprintf("one-time-%d", n), nil },
 	}
 }
 
 func (s *simulated) run(a model.Action) (model.Result, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if a.Pod == "" {
 		a.Pod = "pod-0"
@@ -199,11 +202,11 @@ func (s *simulated) run(a model.Action) (model.Result, error) {
 }
 
 func (s *simulated) observe(pods int) model.Database {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	target := Target{Password: s.secrets["system"]}
 	for i := range pods {
 		target.Pods = append(target.Pods, PodRef{Name: "pod-" + strconv.Itoa(i), NodeName: "data-hot-" + strconv.Itoa(i)})
 	}
-	return Client{Dialer: s}.Observe(ctx, target)
+	return Client{Dialer: s, Timeout: patience, WriteTimeout: patience}.Observe(ctx, target)
 }

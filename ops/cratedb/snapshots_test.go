@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -49,7 +50,7 @@ func hang(t *testing.T, c *testcluster.Cluster, repository string) (again func()
 			}
 			_, err = to.Write(content)
 			return errors.Join(err, to.Close()) != nil
-		}, 2*time.Minute, 50*time.Millisecond)
+		}, patience, 50*time.Millisecond)
 	}
 }
 
@@ -60,12 +61,12 @@ func TestARepositoryThatDoesNotAnswerIsNamedAndAskedOnce(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			c := testcluster.Start(t, testcluster.Options{Version: version, Nodes: 1})
 			password := c.MakeSystem()
-			client := Client{Dialer: c, Listings: &Listings{}}
+			client := Client{Dialer: c, Listings: &Listings{}, Timeout: patience, WriteTimeout: patience}
 			read := func(client Client) model.Database {
 				begin := time.Now()
 				db := client.Observe(t.Context(), Target{Password: password, Detailed: true, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}}})
 				require.Equal(t, model.Yes, db.Contact, db.Error)
-				assert.Less(t, time.Since(begin), 8*time.Second, "nothing else waits for it long")
+				assert.Less(t, time.Since(begin), patience/2, "nothing else waits for it long: a statement may take the whole of it")
 				assert.True(t, db.TablesKnown)
 				assert.Equal(t, model.Green, db.Health.Colour)
 				return db
@@ -75,12 +76,16 @@ func TestARepositoryThatDoesNotAnswerIsNamedAndAskedOnce(t *testing.T) {
 			}
 			c.Run("CREATE TABLE doc.t (a INT) CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = 0)")
 			c.Settled()
-			db := read(client)
-			assert.True(t, db.SnapshotsKnown, "no repository, no snapshot")
+			var db model.Database
+			known := func(why string) {
+				t.Helper()
+				// A reading waits 2 s for a listing, and a later one has what it said.
+				require.Eventually(t, func() bool { db = read(client); return db.SnapshotsKnown }, patience, 50*time.Millisecond, why)
+			}
+			known("no repository, no snapshot")
 
 			c.Run("CREATE REPOSITORY nightly TYPE fs WITH (location = 'nightly')", "CREATE SNAPSHOT nightly.one ALL WITH (wait_for_completion = true)")
-			db = read(client)
-			assert.True(t, db.SnapshotsKnown, "%v", db.Unread)
+			known("a repository that answers")
 			assert.Zero(t, db.Snapshots)
 
 			again := hang(t, c, "nightly")
@@ -102,13 +107,13 @@ func TestARepositoryThatDoesNotAnswerIsNamedAndAskedOnce(t *testing.T) {
 				db = read(client)
 				assert.Contains(t, db.Why(model.PartSnapshots), "repository nightly does not answer")
 			}
-			db = read(Client{Dialer: c})
+			db = read(Client{Dialer: c, Timeout: patience, WriteTimeout: patience})
 			assert.False(t, db.SnapshotsKnown)
 			assert.Equal(t, float64(1), outstanding(), "a new process finds it")
 
 			again()
-			require.Eventually(t, func() bool { return outstanding() == float64(0) }, 2*time.Minute, 100*time.Millisecond)
-			require.Eventually(t, func() bool { return read(client).SnapshotsKnown }, 2*time.Minute, 100*time.Millisecond)
+			require.Eventually(t, func() bool { return outstanding() == float64(0) }, patience, 100*time.Millisecond)
+			known("it answers again")
 
 			// What a person does where it never comes back, as the gate says.
 			again = hang(t, c, "nightly")
@@ -116,8 +121,7 @@ func TestARepositoryThatDoesNotAnswerIsNamedAndAskedOnce(t *testing.T) {
 			client.Listings = &Listings{}
 			assert.False(t, read(client).SnapshotsKnown)
 			c.Run("DROP REPOSITORY nightly")
-			db = read(client)
-			assert.True(t, db.SnapshotsKnown, "without a repository there is no snapshot")
+			known("without a repository there is no snapshot")
 		})
 	}
 }
@@ -179,34 +183,36 @@ func TestWhereCrateDBDoesNotSayWhatRunsNoListingFollowsOneThatHadNoAnswer(t *tes
 	} {
 		for _, ask := range []struct {
 			name string
-			run  func(l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error
+			run  func(ctx context.Context, l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error
 		}{
-			{"in a reading", func(l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error {
-				_, _, err := l.ask(t.Context(), before, list)
+			{"in a reading", func(ctx context.Context, l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error {
+				_, _, err := l.ask(ctx, before, list)
 				return err
 			}},
-			{"before a write", func(l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error {
-				_, err := l.anew(t.Context(), before, list)
+			{"before a write", func(ctx context.Context, l *Listings, before earlier, list func(context.Context) ([]model.ListedSnapshot, error)) error {
+				_, err := l.anew(ctx, before, list)
 				return err
 			}},
 		} {
 			t.Run(name+", "+ask.name, func(t *testing.T) {
-				l := &Listings{}
-				begun = 0
-				_ = ask.run(l, noListing, ends(c.first))
-				require.Equal(t, 1, begun, "the first one may begin")
-				l.last.began, l.last.ended = l.last.began.Add(-time.Hour), l.last.ended.Add(-time.Hour)
-				err := ask.run(l, c.before, ends(nil))
-				if c.again {
-					assert.Equal(t, 2, begun)
-					return
-				}
-				assert.Equal(t, 1, begun)
-				require.ErrorIs(t, err, errListing)
-				if c.before == notSaid {
-					require.ErrorIs(t, err, execute.ErrJobsHidden)
-					assert.Contains(t, err.Error(), `SET GLOBAL PERSISTENT "stats.enabled" = TRUE`)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					l := &Listings{}
+					begun = 0
+					_ = ask.run(t.Context(), l, noListing, ends(c.first))
+					require.Equal(t, 1, begun, "the first one may begin")
+					time.Sleep(time.Hour) // of synctest
+					err := ask.run(t.Context(), l, c.before, ends(nil))
+					if c.again {
+						assert.Equal(t, 2, begun)
+						return
+					}
+					assert.Equal(t, 1, begun)
+					require.ErrorIs(t, err, errListing)
+					if c.before == notSaid {
+						require.ErrorIs(t, err, execute.ErrJobsHidden)
+						assert.Contains(t, err.Error(), `SET GLOBAL PERSISTENT "stats.enabled" = TRUE`)
+					}
+				})
 			})
 		}
 	}

@@ -30,7 +30,7 @@ func TestAReadingAsksEachViewOnceAndKnowsTheSameEitherWay(t *testing.T) {
 				"SET GLOBAL PERSISTENT \"cluster.routing.allocation.enable\" = 'primaries'",
 			)
 			read := func(detailed bool) (db model.Database, statements int) {
-				client := Client{Dialer: c, Timeout: 20 * time.Second, Sent: func() { statements++ }}
+				client := Client{Dialer: c, Timeout: patience, Sent: func() { statements++ }}
 				db = client.Observe(t.Context(), Target{
 					Password: password, Detailed: detailed, Settings: []string{"stats.enabled", "cluster.graceful_stop.timeout"},
 					Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}},
@@ -54,7 +54,7 @@ func TestAReadingAsksEachViewOnceAndKnowsTheSameEitherWay(t *testing.T) {
 				plain, _ := read(false)
 				detailed, _ := read(true)
 				require.Equal(t, same(plain), same(detailed))
-			}, time.Minute, 100*time.Millisecond)
+			}, patience, 100*time.Millisecond)
 
 			plain, asked := read(false)
 			assert.Equal(t, 12, asked)
@@ -80,7 +80,7 @@ func TestADatabaseWithoutAnyTableHasKnownTables(t *testing.T) {
 	for _, version := range releases {
 		t.Run(version, func(t *testing.T) {
 			c := testcluster.Start(t, testcluster.Options{Version: version, Nodes: 1})
-			db := Client{Dialer: c, Timeout: 20 * time.Second}.Observe(t.Context(), Target{
+			db := Client{Dialer: c, Timeout: patience}.Observe(t.Context(), Target{
 				Password: c.MakeSystem(), Detailed: true, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}},
 			})
 			require.Empty(t, db.Unread)

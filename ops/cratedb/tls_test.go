@@ -106,7 +106,7 @@ func (n noted) Read(b []byte) (int, error) {
 
 func (p *pretender) serve(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	conn = noted{conn, p}
 	if p.tls == nil {
 		_, _ = io.ReadFull(conn, make([]byte, 8))
@@ -159,7 +159,7 @@ func TestAPasswordGoesOverTLSToATrustedCertificateOnly(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := pretend(t, c.server)
-			client := Client{Dialer: p, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.roots, ServerName: name}, Timeout: 10 * time.Second}
+			client := Client{Dialer: p, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.roots, ServerName: name}, Timeout: patience}
 			_, err := client.Login(t.Context(), "pod", "system", secret)
 			require.Error(t, err)
 			for _, words := range c.says {

@@ -3,7 +3,6 @@ package cratedb
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -41,7 +40,7 @@ func TestAViewThatIsNotReadIsUnknownAndLeavesTheOthersKnown(t *testing.T) {
 			c.Run("CREATE TABLE doc.t (a INT) CLUSTERED INTO 2 SHARDS WITH (number_of_replicas = 0)")
 			c.Settled()
 			read := func() model.Database {
-				return Client{Dialer: c, Timeout: 20 * time.Second}.Observe(t.Context(), Target{
+				return Client{Dialer: c, Timeout: patience}.Observe(t.Context(), Target{
 					Password: password, Detailed: true, Pods: []PodRef{{Name: "pod-0", NodeName: "data-hot-0"}},
 				})
 			}

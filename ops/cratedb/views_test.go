@@ -51,7 +51,7 @@ func TestWhichViewsAPrivilegeFilters(t *testing.T) {
 				return c.Rows("SELECT count(*) FROM sys.shards WHERE routing_state = 'STARTED'")[0][0] == float64(4)
 			})
 			ask := func() map[string]string {
-				s, err := Client{Dialer: c}.Login(t.Context(), "pod-0", "system", password)
+				s, err := Client{Dialer: c, Timeout: patience, WriteTimeout: patience}.Login(t.Context(), "pod-0", "system", password)
 				require.NoError(t, err)
 				defer s.Close()
 				out := map[string]string{}

@@ -40,12 +40,12 @@ func TestRowsOfAnotherWidthAreNoAnswer(t *testing.T) {
 
 	// One that announces fewer columns than its rows have ended the process.
 	rogue := &fake{answers: answers{data: wide(3, 1)}, announces: 2}
-	db = Client{Dialer: rogue}.Observe(context.Background(), Target{Pods: []PodRef{{Name: "pod-0"}}, Password: "pw"})
+	db = Client{Dialer: rogue, Timeout: patience, WriteTimeout: patience}.Observe(context.Background(), Target{Pods: []PodRef{{Name: "pod-0"}}, Password: "pw"})
 	assert.Equal(t, model.No, db.Contact)
 	assert.Contains(t, db.Error, "a row of 3 columns where it announced 2")
 
 	f := &fake{answers: answers{data: append(wide(3, 1), wide(2, 1)...)}}
-	session, err := Client{Dialer: f}.Login(context.Background(), "pod-0", "system", "pw")
+	session, err := Client{Dialer: f, Timeout: patience, WriteTimeout: patience}.Login(context.Background(), "pod-0", "system", "pw")
 	require.NoError(t, err)
 	defer session.Close()
 	_, err = session.Strings(context.Background(), clusterQuery)
