@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,8 +16,6 @@ import (
 
 	"stevedore.dev/stevedore/ops/execute"
 )
-
-const soon = 2 * time.Minute
 
 // transport answers as a function says.
 type transport func(*http.Request) (*http.Response, error)
@@ -104,28 +103,23 @@ func (s *spy) Exec(ctx context.Context, _ string, _ ...any) (int64, error) {
 }
 
 func TestAWriteUnderWayEndsWithTheLeaseAndNotBefore(t *testing.T) {
-	l := &leadership{usable: 500 * time.Millisecond}
-	l.note(time.Now())
-	renewed := time.NewTicker(5 * time.Millisecond)
-	defer renewed.Stop()
-	times := 0
-	_, err := fenced{transport(func(r *http.Request) (*http.Response, error) {
-		for {
-			select {
-			case <-renewed.C:
-				// Renewed for longer than one lease lasts, then no more.
-				if times++; times <= 150 {
-					l.note(time.Now())
-				}
-			case <-r.Context().Done():
-				return nil, r.Context().Err()
-			case <-time.After(soon):
-				return nil, errors.New("it was not ended")
+	synctest.Test(t, func(t *testing.T) {
+		l := &leadership{usable: 500 * time.Millisecond}
+		began := time.Now()
+		l.note(began)
+		_, err := fenced{transport(func(r *http.Request) (*http.Response, error) {
+			// Renewed for longer than one lease lasts, then no more.
+			for range 150 {
+				time.Sleep(5 * time.Millisecond) // of synctest
+				l.note(time.Now())
+				require.NoError(t, r.Context().Err())
 			}
-		}
-	}), l}.RoundTrip(request(t, "PATCH", "/api"))
-	require.ErrorIs(t, err, ErrNotLeader)
-	assert.Greater(t, times, 150)
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}), l}.RoundTrip(request(t, "PATCH", "/api"))
+		require.ErrorIs(t, err, ErrNotLeader)
+		assert.Equal(t, 150*5*time.Millisecond+l.usable, time.Since(began).Truncate(10*time.Millisecond))
+	})
 }
 
 func TestAWatchHasNoDeadlineAndEverythingElseHas(t *testing.T) {
