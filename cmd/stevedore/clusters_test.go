@@ -113,13 +113,13 @@ func TestACommandThatNoDaemonCarriesOutSaysSo(t *testing.T) {
 	api := newAPIServer(t, "prod")
 	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, model.Record{})
 	api.lease(coordinationv1.LeaseSpec{
-		HolderIdentity: new("stevedore-1"), LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now()},
+		HolderIdentity: new("stevedore-1"), LeaseDurationSeconds: new(int32(600)), RenewTime: &metav1.MicroTime{Time: time.Now()},
 	})
 	end := stevedore(t, "pause", "orders")
 	assert.Zero(t, end.code)
 	assert.Empty(t, end.err)
 	api.lease(coordinationv1.LeaseSpec{
-		HolderIdentity: new("stevedore-1"), LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-time.Hour)},
+		HolderIdentity: new("stevedore-1"), LeaseDurationSeconds: new(int32(600)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-time.Hour)},
 	})
 	end = stevedore(t, "pause", "orders")
 	assert.Zero(t, end.code)

@@ -14,7 +14,7 @@ import (
 )
 
 // completionTimeout is how long a person who pressed the key waits at most.
-const completionTimeout = 3 * time.Second
+var completionTimeout = 3 * time.Second
 
 type completer = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective)
 

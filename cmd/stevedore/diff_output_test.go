@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
+
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/loopback"
 	"stevedore.dev/stevedore/internal/planprint"
 	"stevedore.dev/stevedore/ops/plan"
 )
@@ -247,10 +248,9 @@ func TestDiffOfAMistakeDoesNotSayThatNothingDiffers(t *testing.T) {
 }
 
 func TestALivePlanWithoutAnAPIServerSaysWhatElseThereIs(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	own, err := loopback.Subnet() // no other process listens on its addresses
 	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close()) // nobody answers there
+	address := own + "1:1"
 	config := filepath.Join(t.TempDir(), "config")
 	require.NoError(t, os.WriteFile(config, []byte(`{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}],
   users: [{name: a, user: {token: hunter2}}], clusters: [{name: a, cluster: {server: "https://`+address+`"}}]}`), 0o600))

@@ -38,7 +38,7 @@ func TestForgetTakesAwayTheRecordsAndNothingElse(t *testing.T) {
 	lease := func(holder string, ago time.Duration) *coordinationv1.Lease {
 		return &coordinationv1.Lease{
 			ObjectMeta: metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: names.FieldManager},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-ago)}},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(600)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-ago)}},
 		}
 	}
 	released := model.Record{SchemaVersion: model.RecordVersion, Command: model.SeenCommand{Commands: model.Commands{Released: "true"}}}
@@ -72,7 +72,7 @@ func TestForgetTakesAwayTheRecordsAndNothingElse(t *testing.T) {
 				deleted = append(deleted, o.Name)
 				return false, nil, nil
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			if c.says == "does it watch the namespace" {
 				ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -136,7 +136,7 @@ func TestForgetGivesWayToADaemonThatBegins(t *testing.T) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: record.Operation.Name("orders"), UID: "u", ResourceVersion: "7"}, Data: map[string]string{names.DataKey: text}}
 	record.Decorate(object, "orders", record.Operation)
 	holder := ""
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: names.FieldManager}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &metav1.MicroTime{Time: time.Now()}}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: names.FieldManager}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &metav1.MicroTime{Time: time.Now().Add(time.Hour)}}}
 	client := fake.NewClientset(object, lease)
 	client.PrependReactor("delete", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
 		begun := lease.DeepCopy()

@@ -39,7 +39,7 @@ func binary(t *testing.T) string {
 // invoke runs the command in a folder, with a deadline that a hang would meet.
 func invoke(t *testing.T, dir string, env []string, args ...string) (code int, out, said string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(t), args...)
 	cmd.Dir = dir

@@ -58,9 +58,9 @@ func TestAOnceThatIsToldToStopBeforeItIsDoneIsNoSuccess(t *testing.T) {
 				}
 				self, err := os.Executable()
 				require.NoError(t, err)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 				defer cancel()
-				cmd := exec.CommandContext(ctx, self, append([]string{"run", "--dir", dir, "--connect", "pod", "--listen", ""}, c.args...)...)
+				cmd := exec.CommandContext(ctx, self, append([]string{"run", "--dir", dir, "--connect", "pod", "--listen", "", "--lease-duration", "10m"}, c.args...)...)
 				cmd.Env = append(os.Environ(), asCommand+"=1")
 				stderr, err := cmd.StderrPipe()
 				require.NoError(t, err)

@@ -104,7 +104,7 @@ func TestAStatusSaysFirstThatTablesAreRed(t *testing.T) {
 func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {
 	lease := func(holder string, renewed time.Duration) *coordinationv1.LeaseSpec {
 		return &coordinationv1.LeaseSpec{
-			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-renewed)},
+			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(600)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-renewed)},
 		}
 	}
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestAWatchSaysWhenNobodyLooksAnyMore(t *testing.T) {
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: names.DaemonNamespace, Name: names.FieldManager},
 		Spec: coordinationv1.LeaseSpec{
-			HolderIdentity: new("stevedore-1"), LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now()},
+			HolderIdentity: new("stevedore-1"), LeaseDurationSeconds: new(int32(600)), RenewTime: &metav1.MicroTime{Time: time.Now()},
 		},
 	}
 	client := fake.NewClientset(lease)
@@ -178,7 +178,7 @@ func TestAWatchSaysWhenNobodyLooksAnyMore(t *testing.T) {
 		lease.Spec.RenewTime = &metav1.MicroTime{Time: at}
 		_, err := client.CoordinationV1().Leases(lease.Namespace).Update(t.Context(), lease, metav1.UpdateOptions{})
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return strings.Contains(out.String(), says) }, 2*time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(out.String(), says) }, 10*time.Minute, time.Millisecond)
 	}
 	renewed(time.Now().Add(-time.Hour), "NOBODY LOOKS AFTER prod/orders: the daemon that held Lease ")
 	renewed(time.Now(), "a daemon looks again after prod/orders\n")

@@ -77,7 +77,7 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 	go func() { ended <- watchStatuses(ctx, client, "prod", "orders", &out, &out) }()
 	says := func(words string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte(words)) }, 2*time.Minute, 5*time.Millisecond, "%s", words)
+		require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte(words)) }, 10*time.Minute, 5*time.Millisecond, "%s", words)
 	}
 	says("prod/orders  done\n")
 
@@ -91,7 +91,7 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 	r.Operation, r.Shown = nil, model.Shown{Verdict: "done"}
 	_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return bytes.Count([]byte(out.String()), []byte("  done\n")) == 2 }, 2*time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return bytes.Count([]byte(out.String()), []byte("  done\n")) == 2 }, 10*time.Minute, 5*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 	assert.Equal(t, 3, bytes.Count([]byte(out.String()), []byte("\n")), "%s", out.String())

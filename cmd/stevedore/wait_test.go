@@ -30,7 +30,7 @@ func doneRecord() model.Record {
 // follows makes the daemon's Lease say what it has taken of the source.
 func (s *apiServer) follows(of attendance.Followed, renewed time.Duration) {
 	holder := "stevedore-1"
-	s.lease(coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-renewed)}})
+	s.lease(coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(600)), RenewTime: &metav1.MicroTime{Time: time.Now().Add(-renewed)}})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of.Source = appsSource

@@ -136,8 +136,8 @@ func NewLooker(client coordinationv1client.LeasesGetter, now time.Time) *Looker 
 	return &Looker{client: client, now: now, known: map[string]answer{}}
 }
 
-// timeout of a look at a Lease: the status of a cluster does not wait for it longer.
-const timeout = 5 * time.Second
+// Timeout of a look at a Lease: the status of a cluster does not wait for it longer.
+var Timeout = 5 * time.Second
 
 // Of says who looks after the cluster. It is an error where that cannot be told: who may
 // read a cluster's record may not always read the daemon's Lease.
@@ -148,7 +148,7 @@ func (l *Looker) Of(ctx context.Context, cluster Cluster) (*Attendance, error) {
 	}
 	found, ok := l.known[name]
 	if !ok {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
+		ctx, cancel := context.WithTimeout(ctx, Timeout)
 		defer cancel()
 		namespace, rest, _ := strings.Cut(name, "/")
 		found.lease, found.err = l.client.Leases(namespace).Get(ctx, rest, metav1.GetOptions{})

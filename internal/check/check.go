@@ -99,7 +99,7 @@ type Options struct {
 }
 
 // patience bounds each check.
-const patience = 20 * time.Second
+var patience = 20 * time.Second
 
 // Run makes each check. What cannot be found out is a finding, and no error.
 func Run(ctx context.Context, o Options) []Finding {
