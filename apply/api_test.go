@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 // deadline bounds waits for conditions, poll is how often these are looked at.
-const deadline, poll = time.Minute, 5 * time.Millisecond
+const deadline, poll = 10 * time.Minute, 5 * time.Millisecond
 
 // world is one test's namespace, with an Applier that acts for the cluster
 // "one" and counts its requests.
@@ -124,7 +124,7 @@ func (w *world) restart() {
 func (w *world) freshApplier() {
 	w.t.Helper()
 	var err error
-	w.applier, err = apply.NewApplier(apply.CountRequests(w.config, w.requests.add), w.live, apply.ApplierOptions{BeforeWrite: func(context.Context) error {
+	w.applier, err = apply.NewApplier(apply.CountRequests(w.config, w.requests.add), w.live, apply.ApplierOptions{RequestTimeout: deadline, BeforeWrite: func(context.Context) error {
 		if refuse := w.beforeWrite.Load(); refuse != nil {
 			return (*refuse)()
 		}

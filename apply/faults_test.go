@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/apply/compare"
 )
 
@@ -261,6 +262,7 @@ func TestASyncEndsWithItsContext(t *testing.T) {
 
 func TestAnObjectThatAnotherKeepsChangingIsLeftAndReported(t *testing.T) {
 	w := newWorld(t)
+	apply.HoldRepairs(w.applier, time.Now()) // ten within a minute, however long they take here
 	u := w.configMap("c", "a", "1")
 	w.mustSync(u)
 	admin, err := kubernetes.NewForConfig(server.Config())

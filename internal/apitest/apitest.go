@@ -151,7 +151,7 @@ func (s *Server) launch(dir, binary, name string, args ...string) error {
 }
 
 func (s *Server) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	client, err := discovery.NewDiscoveryClientForConfig(s.Config())
 	if err != nil {
