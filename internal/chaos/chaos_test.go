@@ -20,14 +20,14 @@ func TestNoAcknowledgedRowIsLost(t *testing.T) {
 		binary = "../../bin/stevedore"
 	}
 	require.FileExists(t, binary, "run `make` first")
-	starting, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	starting, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	bed, err := testbed.Start(starting, testbed.Options{Binary: binary, Deploy: "../../deploy"})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, bed.Stop()) })
 	var log bytes.Buffer
 	report, err := Run(t.Context(), Options{
-		Bed: bed, Voyages: Short(), Pace: 100 * time.Millisecond, Patience: 3 * time.Minute, Seed: 1, Log: &log,
+		Bed: bed, Voyages: Short(), Pace: 100 * time.Millisecond, Patience: 8 * time.Minute, Seed: 1, Log: &log,
 		Say: func(line string) { t.Log(line) },
 	})
 	require.NoError(t, err)

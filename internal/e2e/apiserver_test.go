@@ -91,7 +91,7 @@ func TestARestartGoesOnWhenTheAPIServerIsStartedAgain(t *testing.T) {
 	v.withoutAPIServer(0, func() {
 		select {
 		case <-daemon.Done():
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			t.Error("a daemon that cannot renew its Lease goes on")
 		}
 	})

@@ -139,7 +139,7 @@ func (v *restartVoyage) destroy() {
 			require.NoError(v, bed.Admin.CoreV1().PersistentVolumeClaims(in).Delete(v.ctx, claim.Name, all))
 		}
 	}
-	v.eventually("pods and volumes are gone", time.Minute, func() bool {
+	v.eventually("pods and volumes are gone", patience, func() bool {
 		pods, err := bed.Admin.CoreV1().Pods(in).List(v.ctx, metav1.ListOptions{})
 		claims, failed := bed.Admin.CoreV1().PersistentVolumeClaims(in).List(v.ctx, metav1.ListOptions{})
 		return err == nil && failed == nil && len(pods.Items) == 0 && len(claims.Items) == 1

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -309,7 +308,7 @@ func (s *situation) gitSecret(data map[string]string) {
 	gitSecretInUse.Lock()
 	s.Cleanup(func() {
 		defer gitSecretInUse.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		assert.NoError(s, bed.Admin.CoreV1().Secrets(names.DaemonNamespace).Delete(ctx, name, metav1.DeleteOptions{}))
 	})

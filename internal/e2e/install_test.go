@@ -238,7 +238,7 @@ func (s *situation) secretOfDaemon(name string, data map[string]string) {
 	s.Helper()
 	require.NoError(s, bed.Secret(s.ctx, names.DaemonNamespace, name, data))
 	s.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		assert.NoError(s, bed.Admin.CoreV1().Secrets(names.DaemonNamespace).Delete(ctx, name, metav1.DeleteOptions{}))
 	})
@@ -251,7 +251,7 @@ func (s *situation) deployed() []corev1.Pod {
 	s.Helper()
 	deployments := bed.Admin.AppsV1().Deployments(names.DaemonNamespace)
 	s.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		assert.NoError(s, deployments.Delete(ctx, "stevedore", metav1.DeleteOptions{}))
 	})
@@ -333,7 +333,7 @@ func TestTheBinaryWorksInAnEmptyRootAsAnUnprivilegedUser(t *testing.T) {
 	require.NoError(t, container.Mount("/wrong/orders.yaml", []byte("kind: CrateDB\n")))
 	run := func(args ...string) (string, int) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+		ctx, cancel := context.WithTimeout(s.ctx, patience)
 		defer cancel()
 		cmd := container.Command(ctx, nil, args...)
 		out, err := cmd.CombinedOutput()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/testbed"
@@ -26,12 +28,21 @@ func leads(d *testbed.Daemon) bool { return strings.Contains(d.Log(), "the Lease
 
 func applied(d *testbed.Daemon) bool { return strings.Contains(d.Log(), "msg=applied") }
 
+// expires lets the Lease of a daemon that was killed expire in a second. It is made to last
+// long: who has no processor for a while cannot renew a short one, and ends.
+func (s *situation) expires() {
+	s.Helper()
+	_, err := bed.Admin.CoordinationV1().Leases(names.DaemonNamespace).Patch(s.ctx, s.lease, types.MergePatchType,
+		[]byte(`{"spec":{"leaseDurationSeconds":1}}`), metav1.PatchOptions{})
+	require.NoError(s, err)
+}
+
 func TestOfTwoDaemonsOneActsAndTheOtherTakesOver(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "two-daemons")
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": s.marked("one")})
-	first := s.run("--lease-duration", "5s")
+	first := s.run()
 	s.until("the first leads", func() bool { return leads(first) })
 	second := s.run()
 	s.done("orders")
@@ -42,6 +53,7 @@ func TestOfTwoDaemonsOneActsAndTheOtherTakesOver(t *testing.T) {
 	assert.Equal(t, 200, code, "one that waits is healthy")
 
 	first.Kill()
+	s.expires()
 	s.write(map[string]string{"orders.yaml": s.marked("two")})
 	s.until("the second goes on", func() bool { return s.mark() == "two" })
 	s.until("the second says so", func() bool { return leads(second) })
@@ -65,7 +77,7 @@ func TestOfTwoDaemonsWithDifferentLeasesOneActs(t *testing.T) {
 	s := begin(t, "two-leases")
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": s.marked("one")})
-	first := s.run("--lease-duration", "5s")
+	first := s.run()
 	s.done("orders")
 	require.NoError(t, bed.Lease(s.ctx, "two-leases-second"))
 	left := func(d *testbed.Daemon) bool { return strings.Contains(d.Log(), "left to another daemon") }
@@ -82,6 +94,7 @@ func TestOfTwoDaemonsWithDifferentLeasesOneActs(t *testing.T) {
 	assert.Equal(t, names.DaemonNamespace+"/two-leases", who.Lease)
 
 	first.Kill()
+	s.expires()
 	s.until("the second takes over", func() bool { return s.looked("orders").Lease == names.DaemonNamespace+"/two-leases-second" })
 	s.write(map[string]string{"orders.yaml": s.marked("three")})
 	s.until("the second acts", func() bool { return s.mark() == "three" })
@@ -98,9 +111,9 @@ func TestADaemonThatSleptThroughItsLeaseWritesNothing(t *testing.T) {
 	s := begin(t, "asleep")
 	s.appSecret("app-password")
 	s.write(map[string]string{"orders.yaml": s.marked("one")})
-	sleeper := s.run("--lease-duration", "10s")
+	sleeper := s.run()
 	s.done("orders")
-	next := s.run("--lease-duration", "15s")
+	next := s.run()
 	s.until("the other waits", func() bool { return strings.Contains(next.Log(), "another daemon acts") })
 
 	require.NoError(t, sleeper.Signal(syscall.SIGSTOP))

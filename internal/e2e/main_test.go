@@ -45,11 +45,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	o := testbed.Options{Binary: binary, Deploy: "../../deploy", CrateDBHome: os.Getenv("CRATEDB_HOME")}
-	patience := 2 * time.Minute
-	if count != "" {
-		patience = 10 * time.Minute
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	if count != "" {
 		if err := startRealNodes(ctx, count); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // patience of one condition. It is only ever used up by what does not come true at all, so
 // it is as long as the busiest machine needs.
-const patience = 3 * time.Minute
+const patience = 8 * time.Minute
 
 // needsRelease skips a test of one version where CRATEDB_HOME is set and has no
 // release of its minor.

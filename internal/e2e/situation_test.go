@@ -86,7 +86,7 @@ type shownReason = model.ShownReason
 
 // dropSets ends what runs in a namespace.
 func dropSets(t *testing.T, ns string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := bed.Admin.AppsV1().StatefulSets(ns).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Error(err)

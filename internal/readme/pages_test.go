@@ -23,7 +23,7 @@ import (
 var pages = []string{"README.md", "docs/getting-started.md"}
 
 // patience with one command or condition, on a machine that does other things as well.
-const patience = 4 * time.Minute
+const patience = 10 * time.Minute
 
 // toBuild is for `make`: some seconds, or many minutes beside others that build.
 const toBuild = 15 * time.Minute
@@ -299,7 +299,7 @@ func (w *walk) end() {
 		_ = at.cmd.Process.Signal(os.Interrupt)
 		select {
 		case <-at.ended:
-		case <-time.After(time.Minute):
+		case <-time.After(patience):
 			w.t.Errorf("`%s` does not end", at.command)
 			_ = at.cmd.Process.Kill()
 			<-at.ended

@@ -27,7 +27,7 @@ const controlPlaneBinary = "stevedore-controlplane"
 
 // readyWithin is how long the API server may take; it takes 1 to 3 seconds on
 // an idle machine.
-const readyWithin = 2 * time.Minute
+const readyWithin = 10 * time.Minute
 
 // controllers are those of the controller manager that something in a sandbox
 // depends on. Without nodelifecycle no Node needs a heartbeat; endpointslice could

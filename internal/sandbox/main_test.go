@@ -79,7 +79,7 @@ func options(t interface{ Logf(string, ...any) }) sandbox.Options {
 
 func start(t *testing.T, o sandbox.Options) *sandbox.Sandbox {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	began := time.Now()
 	s, err := sandbox.Start(ctx, o)

@@ -49,7 +49,7 @@ func situationIn(t *testing.T, s *sandbox.Sandbox) situation {
 // never how fast.
 func (s situation) within(what string, condition func() bool) {
 	s.Helper()
-	if assert.Eventually(s, condition, 3*time.Minute, 20*time.Millisecond, what) {
+	if assert.Eventually(s, condition, 10*time.Minute, 20*time.Millisecond, what) {
 		return
 	}
 	s.describe()
@@ -199,7 +199,7 @@ func (s situation) exec(protocol, pod, input string, command ...string) outcome 
 	}
 	require.NoError(s, err)
 	var out, messages bytes.Buffer
-	ctx, cancel := context.WithTimeout(s.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(s.Context(), 10*time.Minute)
 	defer cancel()
 	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{
 		Stdin: strings.NewReader(input), Stdout: &out, Stderr: &messages,

@@ -99,14 +99,17 @@ func (d *Daemon) Kill() {
 // Signal sends it a signal.
 func (d *Daemon) Signal(s syscall.Signal) error { return d.cmd.Process.Signal(s) }
 
+// stopsWithin is longer than what a stop waits for: a statement that is under way.
+const stopsWithin = 3 * time.Minute
+
 // Stop ends it as Kubernetes does and gives its exit code.
 func (d *Daemon) Stop() (int, error) {
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-d.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(stopsWithin):
 		d.Kill()
-		return -1, errors.New("stevedore did not stop within 30 s of SIGTERM")
+		return -1, fmt.Errorf("stevedore did not stop within %s of SIGTERM", stopsWithin)
 	}
 	return d.cmd.ProcessState.ExitCode(), nil
 }

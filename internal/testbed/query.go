@@ -18,7 +18,7 @@ func (b *Testbed) Query(ctx context.Context, address, user, password, statement 
 
 // QueryTLS is Query over TLS; without a configuration it is Query.
 func (b *Testbed) QueryTLS(ctx context.Context, over *tls.Config, address, user, password, statement string, arguments ...any) ([][]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	config, err := pgx.ParseConfig("postgres://" + url.UserPassword(user, password).String() + "@" + address + ":5432/doc?sslmode=disable")
 	if err != nil {

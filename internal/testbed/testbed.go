@@ -131,7 +131,7 @@ func Start(ctx context.Context, o Options) (_ *Testbed, err error) {
 
 // Stop ends what it stands on; nothing of it stays.
 func (b *Testbed) Stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	var err error
 	if b.Kubernetes != nil {
