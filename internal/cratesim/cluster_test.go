@@ -105,13 +105,16 @@ func (w *world) start(i int, version string, expected int, initial string, more 
 // stop ends a node and waits for it.
 func (p *process) stop() { p.cancel(); err := <-p.done; p.done <- err }
 
+// patience ends what hangs.
+const patience = 10 * time.Minute
+
 // from is an HTTP client with a source address: the node's own is _local_.
 func from(source string) *http.Client {
-	d := &net.Dialer{Timeout: 2 * time.Second}
+	d := &net.Dialer{}
 	if source != "" {
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
 	}
-	return &http.Client{Timeout: 90 * time.Second, Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
+	return &http.Client{Timeout: patience, Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
 }
 
 type answer struct {
@@ -165,7 +168,7 @@ func (w *world) local(p *process, stmt string, args ...any) answer {
 
 func (w *world) eventually(what string, f func() bool) {
 	w.t.Helper()
-	require.Eventually(w.t, f, 2*time.Minute, 20*time.Millisecond, what)
+	require.Eventually(w.t, f, patience, 20*time.Millisecond, what)
 }
 
 func (w *world) joined(p *process, n int) {
@@ -197,7 +200,7 @@ func connect(t *testing.T, address, user, password string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(fmt.Sprintf("postgres://%s:5432/doc?sslmode=prefer", address))
 	require.NoError(t, err)
 	cfg.User, cfg.Password = user, password
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c, err := pgx.ConnectConfig(ctx, cfg)
 	if err == nil {

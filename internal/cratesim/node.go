@@ -59,7 +59,7 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 		}
 		listeners = append(listeners, l)
 	}
-	raw, err := net.DialTimeout("unix", cfg.Hub, 5*time.Second)
+	raw, err := net.DialTimeout("unix", cfg.Hub, time.Minute)
 	if err != nil {
 		return fmt.Errorf("reach the simulator's hub: %w", err)
 	}
@@ -87,7 +87,7 @@ func RunNode(ctx context.Context, cfg NodeConfig) error {
 	defer cancel()
 	var wg sync.WaitGroup
 	// Clients lose their connections when the process ends, as they would.
-	server := &http.Server{Handler: n.httpHandler(), ReadHeaderTimeout: 30 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: n.httpHandler(), ReadHeaderTimeout: 2 * time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
 	front := listeners[0]
 	if overHTTP != nil {
 		front = tls.NewListener(front, overHTTP)
@@ -214,7 +214,7 @@ func drainTransport(_ context.Context, c net.Conn) {
 
 // session opens a client's session at the hub.
 func (n *node) session() (*conn, error) {
-	raw, err := net.DialTimeout("unix", n.hub, 5*time.Second)
+	raw, err := net.DialTimeout("unix", n.hub, time.Minute)
 	if err != nil {
 		return nil, fmt.Errorf("reach the simulator's hub: %w", err)
 	}

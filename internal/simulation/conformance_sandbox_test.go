@@ -188,7 +188,7 @@ func (k *served) seen() bool { set := k.set(); return set.Status.ObservedGenerat
 
 func (k *served) within(what string, condition func() bool) {
 	k.t.Helper()
-	require.Eventually(k.t, condition, 2*time.Minute, 50*time.Millisecond, what)
+	require.Eventually(k.t, condition, 10*time.Minute, 50*time.Millisecond, what)
 }
 
 // passes: a StatefulSet of another name was made and followed by the same
