@@ -92,7 +92,7 @@ func NewMetrics(build Build, now func() time.Time) *Metrics {
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		Registry: m.registry, MaxRequestsInFlight: 4, Timeout: 10 * time.Second, EnableOpenMetrics: true,
+		Registry: m.registry, MaxRequestsInFlight: 4, Timeout: limits.collect, EnableOpenMetrics: true,
 	})
 }
 

@@ -99,6 +99,9 @@ type Server struct {
 	Grace time.Duration
 }
 
+// limits are how long a request may take, and a collection of metrics.
+var limits = struct{ header, read, write, collect time.Duration }{5 * time.Second, 10 * time.Second, 20 * time.Second, 10 * time.Second}
+
 // Listen takes the address, so that a port in use is known before anything
 // else starts.
 func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
@@ -115,9 +118,9 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, error) {
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler(),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      20 * time.Second,
+		ReadHeaderTimeout: limits.header,
+		ReadTimeout:       limits.read,
+		WriteTimeout:      limits.write,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}
