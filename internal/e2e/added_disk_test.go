@@ -124,6 +124,7 @@ func TestAPodThatVanishesWhileADiskIsAddedComesBack(t *testing.T) {
 			v.end()
 			v.noRowLost()
 			v.addedDisk(set.UID)
+			v.caughtUp()
 			v.pods.mu.Lock()
 			defer v.pods.mu.Unlock()
 			assert.Len(t, v.pods.uids[hotSet+"-0"], 2, "the first pod kept its disk")

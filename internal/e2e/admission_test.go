@@ -208,6 +208,7 @@ func TestWhatAdmissionChangesIsNamedAndNotFoughtOver(t *testing.T) {
 		return len(pods) == 2 && isDone(s.record("orders"))
 	})
 	rests("after a restart of the nodes", 3*time.Second)
+	s.caughtUp()
 	s.pods.mu.Lock()
 	defer s.pods.mu.Unlock()
 	for name, uids := range s.pods.uids {

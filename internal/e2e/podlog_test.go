@@ -19,13 +19,15 @@ type podLog struct {
 	deleted []string
 	// live are the names of the pods that were there last, by UID.
 	live map[string]string
+	// namespace that is watched.
+	namespace string
 }
 
 // watchPods begins before there is any pod, so that none is missed. A watch that
 // ends with its API server begins again with a list.
 func (s *situation) watchPods(ns string) {
 	s.Helper()
-	s.pods.uids = map[string]map[string]bool{}
+	s.pods.uids, s.pods.namespace = map[string]map[string]bool{}, ns
 	begin := func(ctx context.Context) (watch.Interface, error) {
 		list, err := bed.Admin.CoreV1().Pods(ns).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -102,10 +104,35 @@ func (p *podLog) relisted(pods []corev1.Pod) {
 	}
 }
 
+// caughtUp waits until the log has what the API server has: its watch may come later than
+// what a test has asked for.
+func (s *situation) caughtUp() {
+	s.Helper()
+	if s.pods.namespace == "" {
+		return // nobody watches
+	}
+	s.until("the log of the pods has caught up", func() bool {
+		list, err := bed.Admin.CoreV1().Pods(s.pods.namespace).List(s.ctx, metav1.ListOptions{})
+		if err != nil {
+			return false
+		}
+		s.pods.mu.Lock()
+		defer s.pods.mu.Unlock()
+		known := 0
+		for i := range list.Items {
+			if _, ok := s.pods.live[string(list.Items[i].UID)]; ok {
+				known++
+			}
+		}
+		return known == len(list.Items) && known == len(s.pods.live)
+	})
+}
+
 // noPodRestarted: since the beginning no pod was deleted or recreated, and no
 // container started twice.
 func (s *situation) noPodRestarted() {
 	s.Helper()
+	s.caughtUp()
 	s.pods.mu.Lock()
 	assert.Empty(s, s.pods.deleted, "pods that were deleted")
 	for name, uids := range s.pods.uids {

@@ -161,6 +161,7 @@ func (v *restartVoyage) restartEnded() bool {
 func (v *restartVoyage) arrived() {
 	v.Helper()
 	v.end()
+	v.caughtUp()
 	v.pods.mu.Lock()
 	for name, uids := range v.pods.uids {
 		assert.Len(v, uids, 2, "pod %s was restarted once", name)
@@ -335,6 +336,7 @@ func TestByZoneTheNodesOfAZoneGoTogether(t *testing.T) {
 	for zone, pods := range zones {
 		assert.Equal(t, 2, pods, "pods of zone %s", zone)
 	}
+	v.caughtUp()
 	v.pods.mu.Lock()
 	for name, uids := range v.pods.uids {
 		assert.Len(t, uids, 2, "pod %s was restarted once", name)
@@ -360,6 +362,7 @@ func TestNoPodIsRestartedForANodepoolWithoutNodes(t *testing.T) {
 	status, _, _ := v.verb("status", "-n", v.ns)
 	assert.Contains(t, status, "no Kubernetes node takes pod crate-data-hot-orders-")
 	assert.Contains(t, status, "other labels than asked for")
+	v.caughtUp()
 	v.pods.mu.Lock()
 	for name, uids := range v.pods.uids {
 		assert.Len(t, uids, 1, "pod %s was not restarted", name)

@@ -291,6 +291,7 @@ func TestANewReleaseGoesOnInTheMiddleOfARestartOfTheOldOne(t *testing.T) {
 		rec := s.record("orders")
 		return isDone(rec) && rec.RestartedAt == at
 	})
+	s.caughtUp()
 	s.pods.mu.Lock()
 	for name, uids := range s.pods.uids {
 		assert.Len(t, uids, 2, "pod %s was restarted once", name)

@@ -84,6 +84,8 @@ func TestAPushCorrectsAFirstDefinitionWhosePodsAreNeverReady(t *testing.T) {
 
 // deletedPods are those that have gone, in their order.
 func (s *situation) deletedPods() []string {
+	s.Helper()
+	s.caughtUp()
 	s.pods.mu.Lock()
 	defer s.pods.mu.Unlock()
 	return slices.Clone(s.pods.deleted)
