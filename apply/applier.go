@@ -42,6 +42,7 @@ type Applier struct {
 	reader   reader
 	owns     *ownership
 	repairs  *repairs
+	now      func() time.Time
 	othersMu sync.Mutex
 	others   map[othersID]*others
 }
@@ -73,7 +74,7 @@ func NewApplier(cfg *rest.Config, live *Live, o ApplierOptions) (*Applier, error
 		return nil, err
 	}
 	return &Applier{
-		options: o, log: o.Log, live: live, reader: client, owns: newOwnership(), repairs: newRepairs(time.Now),
+		options: o, log: o.Log, live: live, reader: client, owns: newOwnership(), repairs: newRepairs(time.Now), now: time.Now,
 		others: map[othersID]*others{},
 	}, nil
 }

@@ -2,5 +2,9 @@ package apply
 
 import "time"
 
-// HoldRepairs holds the clock by which an Applier counts its repairs.
-func HoldRepairs(a *Applier, now time.Time) { a.repairs.now = func() time.Time { return now } }
+// HoldClock holds the clock by which an Applier counts its repairs and knows how old a list is.
+func HoldClock(a *Applier) {
+	now := time.Now()
+	a.now = func() time.Time { return now }
+	a.repairs.now = a.now
+}

@@ -262,7 +262,7 @@ func TestASyncEndsWithItsContext(t *testing.T) {
 
 func TestAnObjectThatAnotherKeepsChangingIsLeftAndReported(t *testing.T) {
 	w := newWorld(t)
-	apply.HoldRepairs(w.applier, time.Now()) // ten within a minute, however long they take here
+	apply.HoldClock(w.applier) // ten within a minute, however long they take here
 	u := w.configMap("c", "a", "1")
 	w.mustSync(u)
 	admin, err := kubernetes.NewForConfig(server.Config())

@@ -93,7 +93,8 @@ func (a *Applier) absent(ctx context.Context, key compare.Key, age time.Duration
 	a.othersMu.Unlock()
 	o.asking.Lock()
 	defer o.asking.Unlock()
-	if o.at.IsZero() || time.Since(o.at) > age {
+	// Who looks once compares with one moment.
+	if o.at.IsZero() || !a.live.options.Once && a.now().Sub(o.at) > age {
 		if err := a.listOthers(ctx, id, o); err != nil {
 			a.log.DebugContext(ctx, "what is not ours cannot be listed, each object is asked for", "kind", id.kind.String(), "namespace", id.namespace, "error", err)
 			o.at, o.names = time.Time{}, nil
@@ -110,7 +111,7 @@ func (a *Applier) listOthers(ctx context.Context, id othersID, o *others) error 
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.options.RequestTimeout)
 	defer cancel()
-	at := time.Now()
+	at := a.now()
 	list, err := a.reader.metadata.Resource(how.resource).Namespace(id.namespace).List(ctx, metav1.ListOptions{LabelSelector: "!" + names.ClusterLabel, Limit: maxOthers})
 	if err != nil {
 		return fmt.Errorf("listing %s of namespace %s that are not ours: %w", id.kind, id.namespace, err)
