@@ -154,7 +154,7 @@ func (s *situation) eventually(what string, limit time.Duration, so func() bool)
 		case <-bed.Kubernetes.Done():
 			s.Fatalf("%s: the cluster has ended: %v", what, bed.Kubernetes.Err())
 		case <-tick.C:
-			pause = min(pause+10*time.Millisecond, 200*time.Millisecond)
+			pause = min(pause+20*time.Millisecond, 400*time.Millisecond)
 			tick.Reset(pause)
 		}
 	}

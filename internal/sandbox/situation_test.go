@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -49,11 +48,18 @@ func situationIn(t *testing.T, s *sandbox.Sandbox) situation {
 // never how fast.
 func (s situation) within(what string, condition func() bool) {
 	s.Helper()
-	if assert.Eventually(s, condition, 10*time.Minute, 20*time.Millisecond, what) {
-		return
+	deadline := time.NewTimer(10 * time.Minute)
+	defer deadline.Stop()
+	// What takes long is looked at less often: each look costs the API server, which shares the cores.
+	for pause := 20 * time.Millisecond; !condition(); pause = min(pause+10*time.Millisecond, 200*time.Millisecond) {
+		select {
+		case <-deadline.C:
+			s.Errorf("%s: not within 10 minutes", what)
+			s.describe()
+			s.FailNow()
+		case <-time.After(pause):
+		}
 	}
-	s.describe()
-	s.FailNow()
 }
 
 // describe logs the state of the namespace's pods, for a test that failed.
