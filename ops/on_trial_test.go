@@ -346,3 +346,16 @@ func TestAGroupWhosePodComesUpOnAnUntriedTemplateIsNext(t *testing.T) {
 		})
 	}
 }
+
+// Seed 2300001499: a restart was aborted while the StatefulSet of its set was gone.
+func TestAnAbortWaitsForASetOnTrialThatIsGone(t *testing.T) {
+	s := twoGroups(t)
+	s.d.Abort = true
+	s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+		Restart: &model.Restart{Set: warm, Remembered: "t1", Since: s.o.At}}
+	s.r.OnTrial = []string{warm}
+	s.o.Sets = slices.DeleteFunc(slices.Clone(s.o.Sets), func(o model.ObservedSet) bool { return o.Name == warm })
+	d := s.decide()
+	assert.NotNil(t, d.Record.Operation)
+	assert.Contains(t, reasons(d.Waits), "set-recreated")
+}

@@ -43,6 +43,10 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 		return false
 	}
 	live := t.Live(r.Set)
+	if live == nil {
+		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is recreated"))
+		return true
+	}
 	c := t.Nodes([]model.RecordedSet{*cmp.Or(view.Recorded(t.Record.Sets, r.Set), &model.RecordedSet{})})
 	others := othersOnRemembered(&t.View, r)
 	rollBack, verified := live.Template != r.Remembered, others || verifiedOn(&t.View, r.Set, r.Remembered)
