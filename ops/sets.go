@@ -96,7 +96,10 @@ func effective(t *pass.Pass) {
 	kept := t.Rejected || t.Suspending || resized || setting.SettingsFirst(&t.View)
 	aim.NoteVerified(t)
 	aim.NoteTrial(t, "") // what an external change has put on trial since counts for the next one
-	forward, settings, gateway := aim.RollForward(&t.View), setting.SettingsAnnotation(&t.View), t.GatewayCounts()
+	forward, settings, gateway := "", setting.SettingsAnnotation(&t.View), t.GatewayCounts()
+	if t.RollBack == "" { // a template that is on no pod yet goes back before another set gets one
+		forward = aim.RollForward(&t.View)
+	}
 	aim.NoteTrial(t, forward)
 	var some [6]model.EffectiveSet // of most clusters
 	sets := some[:0]
@@ -166,7 +169,7 @@ func templateWaits(v *view.View, set string, restarted bool, forward string) boo
 	if !view.PendingRestart(v, set) || aim.Unstarted(v) {
 		return false
 	}
-	if !restarted || aim.UpgradeDue(v) && !view.Upgrading(v) || aim.OtherTrialsFirst(v, set) {
+	if !restarted || aim.UpgradeDue(v) && !view.Upgrading(v) || aim.OtherTrialFirst(v, set) {
 		return true
 	}
 	return aim.ReadyUnasked(v, set) && (forward != "" || !view.Unreachable(v))

@@ -68,7 +68,7 @@ func NextSet(v *view.View) string {
 		if untried == "" && (comesUp || !view.PendingRestart(v, s.Name)) && slices.Contains(v.Record.OnTrial, s.Name) {
 			untried = s.Name
 		}
-		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && templateMayHelp(v, p) }) && !OtherTrialsFirst(v, s.Name) {
+		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && templateMayHelp(v, p) }) && !OtherTrialFirst(v, s.Name) {
 			return s.Name
 		}
 	}

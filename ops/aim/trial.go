@@ -24,7 +24,7 @@ func QuorumWaits(v *view.View) string {
 		return sole
 	}
 	for _, s := range v.Record.Sets {
-		if view.Votes(v, s.Name) && anyStuck(v, s.Name) && view.PendingRestart(v, s.Name) && !OtherTrialsFirst(v, s.Name) {
+		if view.Votes(v, s.Name) && anyStuck(v, s.Name) && view.PendingRestart(v, s.Name) && !OtherTrialFirst(v, s.Name) {
 			return s.Name
 		}
 	}
@@ -114,9 +114,6 @@ func RollForward(v *view.View) string {
 		if !needsAnother(v, p) || restartedSetFirst(v, restarted, p.Set) || byUpgrade(v, p.Set) || awayByItself(v, p) {
 			continue
 		}
-		if trialElsewhere(v, p.Set) {
-			return ""
-		}
 		if view.StuckSinceStart(v, p) && view.Replaceable(v, p) {
 			return p.Set
 		}
@@ -163,38 +160,6 @@ func anyReady(v *view.View, set string) bool {
 	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && p.Ready })
 }
 
-// trialElsewhere reports whether this set waits for another one that is on trial. In a bootstrap all sets are, and
-// no data can be lost.
-func trialElsewhere(v *view.View, set string) bool {
-	if !v.Record.Bootstrap.Done {
-		return false
-	}
-	for _, s := range v.Record.Sets {
-		if s.Name != set && setOnTrial(v, s) && !mayPass(v, set, s.Name) {
-			return view.HasMaster(v) || set != view.SoleVoter(v)
-		}
-	}
-	return false
-}
-
-// setOnTrial reports whether a set has the desired template, and no pod has joined on it. A set
-// that is recorded smaller than it is live still puts its pods on that.
-func setOnTrial(v *view.View, s model.RecordedSet) bool {
-	return Replicas(v, s) > 0 && !view.PendingRestart(v, s.Name) && !JoinedOnLive(v, s.Name) && !ReadyUnasked(v, s.Name)
-}
-
-// mayPass reports whether a set does not wait for another one that is on trial.
-func mayPass(v *view.View, set, other string) bool {
-	switch {
-	case (Added(v, set) || !view.Restarting(v)) && !TrialPods(v, other):
-		return true // no pod comes onto the other's before this one is well, or what is under way has ended
-	case v.DesiredSet(other) == nil && TrialPods(v, set):
-		return true // nothing else comes to a group that is to go, and no more pods are at risk
-	}
-	// Without a master nobody joins: those that may become it wait for nobody else.
-	return v.Contact() && !view.HasMaster(v) && view.Votes(v, set) && !view.Votes(v, other)
-}
-
 // awayByItself reports whether, while nodes come or go, a node that stays is away and its
 // template is verified. It has PodLimit to come back on that one: another may not run, and the
 // operation would wait for it.
@@ -213,72 +178,55 @@ func awayByItself(v *view.View, p *model.Pod) bool {
 	return !view.PastPodLimit(v, since)
 }
 
-// OtherTrialsFirst reports whether another set is on trial, which got its template out of order: this set waits
-// for that trial. Without a master it waits for master-eligible sets.
-func OtherTrialsFirst(v *view.View, set string) bool {
+// Trial is the set that holds the trial: a template on which no node has joined is given to this set only, and
+// pods are put on such a template in this set only. External changes may put pods of several sets on one; then the
+// first of them holds the trial, in the order of precedence. "" where no set is on trial, and in a bootstrap: all
+// sets are then, and no data can be lost.
+func Trial(v *view.View) string {
 	if !v.Record.Bootstrap.Done {
-		return false // each has one then, and none runs anything that would be lost
+		return ""
 	}
-	if !view.HasMaster(v) && !view.Votes(v, set) && slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
-		return s.Name != set && view.Votes(v, s.Name) && TrialPods(v, s.Name) && !ReadyUnasked(v, s.Name)
-	}) {
-		return true
-	}
-	return slices.ContainsFunc(v.Record.OnTrial, func(name string) bool {
-		if name == set || !TrialPods(v, name) && !replacesStuck(v, name) {
-			return false
-		}
-		return !mayTryToo(v, set, name) && !precedes(v, set, name)
-	})
-}
-
-// mayTryToo reports whether a set may be on trial at the same time as another one. Without a master nobody joins:
-// only what is tried elsewhere already is not tried here too, and a set on trial is rolled forward before one that
-// has run.
-func mayTryToo(v *view.View, set, other string) bool {
-	if view.HasMaster(v) {
-		return false
-	}
-	if set == view.SoleVoter(v) && TrialPods(v, set) && anyStuck(v, set) && !view.Votes(v, other) {
-		return true // it is stuck on trial itself, and no node of the other set joins before it does
-	}
-	return view.PendingRestart(v, other) && !view.JoinedBefore(v, set, v.LiveTemplate(set)) // that is verified; its pods may be away
-}
-
-// precedes reports whether the set goes before the other, where pods of both are on trial after
-// an external change and each would wait for the other. The set of the restart goes first, else
-// the first of them. A set that has the desired template already waits for nobody. Where the
-// nodes cannot be read nobody knows whether a set is on trial, and none goes first.
-func precedes(v *view.View, set, other string) bool {
-	if v.Contact() && !v.Observed.Database.NodesKnown {
-		return false
-	}
-	// While nobody answers a pod that is not stuck may well come up on the template that it has.
-	waits := view.HasMaster(v) || !v.Contact() && !anyStuck(v, set)
-	if !TrialPods(v, set) || waits && v.DesiredSet(other) != nil && !view.PendingRestart(v, other) {
-		return false
-	}
-	if runs := trialRuns(v, set); runs != trialRuns(v, other) {
-		return runs // of the other only pods that are away may be on trial
-	}
-	if view.Restarting(v) {
-		switch v.Record.Operation.Restart.Set {
-		case set:
-			return true
-		case other:
-			return false
-		}
-	}
-	if ran, otherRan := hasWritten(v, set), hasWritten(v, other); ran != otherRan && view.PendingRestart(v, set) && view.PendingRestart(v, other) {
-		return otherRan // with the record lost: what has run may only be away
-	}
+	holder, most := "", -1
 	for _, s := range v.Record.Sets {
-		if s.Name == set || s.Name == other {
-			// One that is not noted was well, and is away by itself.
-			return s.Name == set && slices.Contains(v.Record.OnTrial, set)
+		noted := slices.Contains(v.Record.OnTrial, s.Name) && (TrialPods(v, s.Name) || replacesStuck(v, s.Name))
+		if !noted && !bringsMaster(v, s.Name) {
+			continue
+		}
+		if rank := precedence(v, s.Name); rank > most {
+			holder, most = s.Name, rank
 		}
 	}
-	return false
+	return holder
+}
+
+// precedence orders the sets that are on trial: the first of these that tells them apart decides, and then the order
+// of the record.
+func precedence(v *view.View, set string) int {
+	rank := 0
+	for _, first := range []bool{
+		bringsMaster(v, set) && (v.Contact() || anyStuck(v, set)), // without a master nobody joins
+		v.DesiredSet(set) != nil,                                  // nothing else comes to a group that is to go
+		!view.PendingRestart(v, set),                              // only its pods are waited for
+		trialRuns(v, set),                                         // of another only pods that are away may be on trial
+		!hasWritten(v, set),                                       // what has run may only be away
+	} {
+		rank *= 2
+		if first {
+			rank++
+		}
+	}
+	return rank
+}
+
+// bringsMaster reports whether there is no master, and nodes on trial in this set may become it.
+func bringsMaster(v *view.View, set string) bool {
+	return !view.HasMaster(v) && view.Votes(v, set) && TrialPods(v, set) && !ReadyUnasked(v, set)
+}
+
+// OtherTrialFirst reports whether another set holds the trial: this one keeps what it has.
+func OtherTrialFirst(v *view.View, set string) bool {
+	holder := Trial(v)
+	return holder != "" && holder != set
 }
 
 // trialRuns reports whether a pod of the set is there that is on its live template.
@@ -302,10 +250,10 @@ func replacesStuck(v *view.View, set string) bool {
 
 // restartedSetFirst reports whether the restart's set has to be verified before another rolls forward.
 func restartedSetFirst(v *view.View, restarted, set string) bool {
-	if OtherTrialsFirst(v, set) {
+	if OtherTrialFirst(v, set) {
 		return true
 	}
-	if restarted == "" || restarted == set || OtherTrialsFirst(v, restarted) {
+	if restarted == "" || restarted == set || OtherTrialFirst(v, restarted) {
 		return false
 	}
 	return !ReadyUnasked(v, restarted) && (view.PendingRestart(v, restarted) || !JoinedOnLive(v, restarted))
@@ -398,9 +346,9 @@ func WaitsForOtherTrial(v *view.View, p *model.Pod) bool {
 	}
 	if view.Restarting(v) && v.Record.Operation.Restart.Set == p.Set {
 		// While the desired template waits for others, the pod is not tried on the live one.
-		return view.HasMaster(v) && view.PendingRestart(v, p.Set) && OtherTrialsFirst(v, p.Set)
+		return view.HasMaster(v) && view.PendingRestart(v, p.Set) && OtherTrialFirst(v, p.Set)
 	}
-	return (view.Restarting(v) || runsFor(v, p)) && trialElsewhere(v, p.Set)
+	return (view.Restarting(v) || runsFor(v, p)) && OtherTrialFirst(v, p.Set)
 }
 
 // runsFor reports whether another pod of the set has joined on this pod's template.

@@ -110,7 +110,7 @@ func contactWaits(t *pass.Pass, set string) bool {
 	if !waits || !view.PendingRestart(v, set) || set == view.SoleVoter(v) {
 		return false
 	}
-	if (aim.Failing(v, set) || view.Unreachable(v)) && !aim.OtherTrialsFirst(v, set) {
+	if (aim.Failing(v, set) || view.Unreachable(v)) && !aim.OtherTrialFirst(v, set) {
 		return false
 	}
 	t.Wait(reason)
