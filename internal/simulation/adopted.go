@@ -35,16 +35,16 @@ type adopted struct {
 	// asked for what restarts pods.
 	first int
 	asked bool
-	// lost: the record was lost while a StatefulSet was gone, and what both had said with them: nobody
-	// knows any more that its pods have another template than it.
-	lost bool
+	// lost are the StatefulSets, by index, that were gone when the record was lost, or had another one in their place:
+	// nobody knows any more that their pods have another template than is desired.
+	lost [3]bool
 }
 
 // forgetsAdopted: the record is lost.
 func (w *world) forgetsAdopted() {
 	for i := range w.sets {
 		s := &w.sets[i]
-		w.adopted.lost = w.adopted.lost || s.adopted != "" && (!s.exists || s.terminating)
+		w.adopted.lost[i] = w.adopted.lost[i] || w.adopted.first >= 0 && (s.foreign || s.adopted != "" && (!s.exists || s.terminating))
 	}
 }
 
@@ -115,7 +115,8 @@ func (t *template) marked(s *set) string {
 // was lost while their StatefulSet was gone: it is recreated as it is desired.
 func (j *judge) adopts(w *world, l *slot) {
 	t := &w.templates[l.pod.template]
-	if j.forgetsAdopted(l) {
+	agreed := l.goesWith(func(k *claim) bool { return k.going && k.agreed }) // somebody has asked for just this pod
+	if agreed || j.forgetsAdopted(w, l.set) {
 		return
 	}
 	if w.adopted.first >= 0 && !w.adopted.asked && l.pod.ready && t.isAdopted() && t.counts/2+1 <= w.dataMembers() {
@@ -123,15 +124,15 @@ func (j *judge) adopts(w *world, l *slot) {
 	}
 }
 
-// forgetsAdopted: the record was lost while the StatefulSet of a pod was gone.
-func (j *judge) forgetsAdopted(l *slot) bool {
-	since := l.set.orphaning.since
-	return since > 0 && j.lostRecord >= since-5*second
+// forgetsAdopted: the record was lost while a StatefulSet was gone, or right before.
+func (j *judge) forgetsAdopted(w *world, s *set) bool {
+	since := s.orphaning.since
+	return w.adopted.lost[w.setIndex(s.name)] || since > 0 && j.lostRecord >= since-5*second
 }
 
 // changesAdopted: nobody has asked for it, and a set gets another template than it was adopted with.
 func (j *judge) changesAdopted(w *world, s *set, wanted int) {
-	if w.adopted.first >= 0 && !w.adopted.asked && s.exists && w.templates[s.template].isAdopted() && !w.templates[wanted].isAdopted() {
+	if w.adopted.first >= 0 && !w.adopted.asked && s.exists && !w.adopted.lost[w.setIndex(s.name)] && w.templates[s.template].isAdopted() && !w.templates[wanted].isAdopted() {
 		w.violate("H", "%s gets the template %s in the place of the one that it was adopted with, and nobody has asked for a restart", s.name, w.templates[wanted].hash)
 	}
 }

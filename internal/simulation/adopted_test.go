@@ -14,7 +14,7 @@ import (
 // adopted template to it while others are released.
 func TestAdoptedClustersAreDrawn(t *testing.T) {
 	kept, released := 0, 0
-	for seed := uint64(adopting); seed < adopting+120; seed++ {
+	for seed := uint64(adopting + 900); seed < adopting+1020; seed++ {
 		s := NewSchedule(seed)
 		if !s.Start.Adopted {
 			continue
@@ -48,6 +48,24 @@ func TestWhatTheJudgeSaysOfAnAdoptedTemplate(t *testing.T) {
 	assert.Contains(t, violated(func(w *world) { w.judge.adopts(w, &w.slots[0]) }), "nobody has asked for a restart")
 	assert.Contains(t, violated(func(w *world) { w.judge.changesAdopted(w, &w.sets[0], w.commits[0].tmpls[1]) }), "in the place of the one that it was adopted with")
 	assert.Empty(t, violated(func(w *world) { w.judge.changesAdopted(w, &w.sets[0], w.sets[0].template) }))
+	going := func(agreed bool) func(w *world) {
+		return func(w *world) {
+			w.slots[0].claim.going, w.slots[0].claim.agreed = true, agreed
+			w.judge.adopts(w, &w.slots[0])
+		}
+	}
+	assert.Contains(t, violated(going(false)), "nobody has asked for a restart")
+	assert.Empty(t, violated(going(true)), "somebody has said that its volume goes with it")
+	lost := func(foreign bool) func(w *world) {
+		return func(w *world) {
+			w.sets[0].foreign = foreign
+			w.forgetsAdopted()
+			w.sets[0].foreign = false
+			w.judge.changesAdopted(w, &w.sets[0], w.commits[0].tmpls[1])
+		}
+	}
+	assert.Contains(t, violated(lost(false)), "in the place of the one that it was adopted with", "the StatefulSet says what it was adopted with")
+	assert.Empty(t, violated(lost(true)), "somebody's StatefulSet had its name when the record was lost")
 	asks := func(w *world) {
 		c := *w.head()
 		c.restartedAt = "please"

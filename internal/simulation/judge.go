@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -223,8 +222,8 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		if j.of(o).cause == byFault && since >= d.checked {
 			continue // since the last look
 		}
-		if c := &w.commits[d.want]; (o.volume.node == 0 || j.of(o).comes) && o.ordinal >= c.replicas[w.setKind(o.set)] {
-			continue // somebody has added it by hand, and it is no node yet
+		if w.addsByHand(d, o) {
+			continue
 		}
 		if w.quietSince(o, d) || w.askedFor(o, d) || w.leavesAfter(o, d) {
 			continue
@@ -251,44 +250,6 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 func (w *world) newest(l *slot) bool {
 	for _, i := range w.used {
 		if o := &w.slots[i]; o.pod.joined && gates.CompareMinor(w.versionOf(o), w.versionOf(l)) < 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// quietSince: what happened to a pod within the last moment before a delete,
-// which no look could show.
-func (w *world) quietSince(o *slot, d *daemon) bool {
-	return w.judge.of(o).since >= d.checked && !o.pod.terminating
-}
-
-// askedFor: the node of a pod was a member when the database was asked last, and it is
-// whole that matters: the health and the copies are asked for beside. That Kubernetes
-// does not call the pod ready again was not to be seen in this pass, for its watch brings nothing, or it happened
-// after the pass began; so did all that is of a pod which was made only then, for a node that somebody has added
-// by hand.
-func (w *world) askedFor(o *slot, d *daemon) bool {
-	return o.pod.joined && o.pod.joinedAt <= d.checked && !o.pod.terminating &&
-		(w.judge.of(o).since >= d.began || o.pod.created >= d.began || d.view.stalled[kindPods] >= d.began)
-}
-
-// leavesAfter: Git wants the node no more, and nothing makes its pod ready; it is a member,
-// and can be drained only once those that stay are all of one version, and of its own or a
-// newer one. To wait for it would be to wait for ever, each for the other.
-func (w *world) leavesAfter(o *slot, d *daemon) bool {
-	stays := func(l *slot) bool { return l.ordinal < w.commits[d.want].replicas[w.setKind(l.set)] }
-	if !o.pod.joined || o.pod.terminating || !w.unwell(o) || stays(o) {
-		return false
-	}
-	version := ""
-	for _, i := range w.used {
-		l := &w.slots[i]
-		if l.set.masters || !stays(l) || !l.pod.exists {
-			continue
-		}
-		version = cmp.Or(version, w.versionOf(l))
-		if w.versionOf(l) != version || gates.Compare(version, w.versionOf(o)) < 0 {
 			return true
 		}
 	}

@@ -52,7 +52,7 @@ func (j *judge) converged(w *world, words bool) string {
 			case o >= want:
 			case !l.pod.exists || !l.pod.ready || !l.pod.joined || l.pod.terminating:
 				return why("%s is not there", l.podName)
-			case w.adopted.lost && w.templates[l.pod.template].isAdopted():
+			case w.adopted.lost[i] && w.templates[l.pod.template].isAdopted():
 			case !w.templates[l.pod.template].same(&w.templates[c.tmpl]) || w.disked() && w.templates[l.pod.template].hash != w.templates[s.template].hash:
 				return why("%s runs another template", l.podName)
 			}

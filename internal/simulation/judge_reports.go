@@ -77,7 +77,7 @@ func (j *judge) truth(w *world, d *daemon, r *model.Report) {
 			if lacks := w.lacksDisks(c); r.Reason == "RevisionVerified" && lacks != "" {
 				w.violate("F", "%s is reported of %s, and %s", r.Reason, r.Revision, lacks)
 			}
-			if w.adopted.first >= 0 && j.forgetsAdopted(l) {
+			if w.adopted.first >= 0 && j.forgetsAdopted(w, s) {
 				continue // nothing says any more what it was adopted with
 			}
 			if hash := w.templates[l.pod.template].hash; l.pod.exists && !l.pod.terminating && !w.templates[l.pod.template].same(&w.templates[c.tmpl]) &&

@@ -61,8 +61,12 @@ func (w *world) writesPins(d *daemon, next *model.Record) {
 				}
 			}
 		}
-		if now.during != t.drain.during || now.before != t.drain.before {
-			t.drain = now
+		if now.during == t.drain.during && now.before == t.drain.before {
+			continue
+		}
+		t.drain = now
+		if now.during.includeNames != "" && t.theirs == now.during && t.theirsAt >= d.readAt {
+			t.theirs = now.before // as in pinned: they have set the very same since the reading
 		}
 	}
 }

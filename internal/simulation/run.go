@@ -190,6 +190,9 @@ func (w *world) run() bool {
 		return false
 	}
 	w.heal()
+	if w.judge.beyondRescue(w) {
+		return false // the claims that people have deleted have gone with their pods just now
+	}
 	from := w.now
 	for settled := false; !settled; {
 		w.passOnce()

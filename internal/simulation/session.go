@@ -143,8 +143,10 @@ func (w *world) setGlobal(d *daemon, level, assignment string) {
 func (s *session) Strings(_ context.Context, query string, arguments ...any) ([][]string, error) {
 	d := s.o.d
 	w := d.w
-	if rows, done := d.asked(query); done && w.schedule.Seed < answering {
-		return rows, s.alive() // no call of the schedules that were recorded before there were questions
+	if w.schedule.Seed < answering {
+		if rows, done := d.asked(query); done {
+			return rows, s.alive() // no call of the schedules that were recorded before there were questions
+		}
 	}
 	f := d.call(callSQL)
 	if err := d.before(f); err != nil {

@@ -1,0 +1,56 @@
+package simulation
+
+import (
+	"cmp"
+
+	"stevedore.dev/stevedore/ops/gates"
+)
+
+// addsByHand: somebody has raised the replicas, and the pod is no node yet, or not again: the cluster misses nothing
+// by it. Of a node that Git wants as well, no reading of this pass could show that it was asked for.
+func (w *world) addsByHand(d *daemon, o *slot) bool {
+	kind := w.setKind(o.set)
+	if o.volume.node != 0 && !w.judge.of(o).comes {
+		return false
+	}
+	unseen := max(w.judge.of(o).since, d.view.stalled[kindSets]) >= d.began
+	return o.ordinal >= w.commits[d.want].replicas[kind] || o.ordinal < w.raised[kind] && unseen
+}
+
+// quietSince: what happened to a pod within the last moment before a delete,
+// which no look could show.
+func (w *world) quietSince(o *slot, d *daemon) bool {
+	return w.judge.of(o).since >= d.checked && !o.pod.terminating
+}
+
+// askedFor: the node of a pod was a member when the database was asked last, and it is
+// whole that matters: the health and the copies are asked for beside. That Kubernetes
+// does not call the pod ready again was not to be seen in this pass, for its watch brings nothing, or it happened
+// after the pass began; so did all that is of a pod which was made only then, for a node that somebody has added
+// by hand.
+func (w *world) askedFor(o *slot, d *daemon) bool {
+	return o.pod.joined && o.pod.joinedAt <= d.checked && !o.pod.terminating &&
+		(w.judge.of(o).since >= d.began || o.pod.created >= d.began || d.view.stalled[kindPods] >= d.began)
+}
+
+// leavesAfter: Git wants the node no more, and nothing makes its pod ready; it is a member,
+// and can be drained only once those that stay are all of one version, and of its own or a
+// newer one. To wait for it would be to wait for ever, each for the other.
+func (w *world) leavesAfter(o *slot, d *daemon) bool {
+	stays := func(l *slot) bool { return l.ordinal < w.commits[d.want].replicas[w.setKind(l.set)] }
+	if !o.pod.joined || o.pod.terminating || !w.unwell(o) || stays(o) {
+		return false
+	}
+	version := ""
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if l.set.masters || !stays(l) || !l.pod.exists {
+			continue
+		}
+		version = cmp.Or(version, w.versionOf(l))
+		if w.versionOf(l) != version || gates.Compare(version, w.versionOf(o)) < 0 {
+			return true
+		}
+	}
+	return false
+}
