@@ -21,6 +21,7 @@ func follow(t *pass.Pass, f *model.Fetch) {
 		return
 	}
 	left, progress := left(f, db)
+	notesCame(f, left)
 	if progress != f.Progress {
 		f.Progress, f.Moved = progress, t.Now
 	}
@@ -84,6 +85,16 @@ func left(f *model.Fetch, db *model.Database) (tables []string, progress int64) 
 	return tables, progress
 }
 
+// notesCame remembers which tables of a person have come. With its node such a table may lose shards before the others are
+// there; it is not dropped for that.
+func notesCame(f *model.Fetch, left []string) {
+	for _, table := range f.Batch {
+		if !f.Drill && f.Verb == "" && len(left) > 0 && !slices.Contains(left, table) && !slices.Contains(f.Came, table) {
+			f.Came = append(slices.Clone(f.Came), table)
+		}
+	}
+}
+
 // come notes the tables that are there, but for those that are lost.
 func come(t *pass.Pass, f *model.Fetch, lost []string) {
 	f.Took += t.Elapsed(f.Asked)
@@ -98,11 +109,12 @@ func come(t *pass.Pass, f *model.Fetch, lost []string) {
 			compareTable(t, f, table, &facts)
 		}
 	}
+	never := slices.DeleteFunc(slices.Clone(lost), func(table string) bool { return slices.Contains(f.Came, table) })
 	switch {
 	case f.Drill:
 		f.Step = model.FetchDrop
-	case len(lost) > 0:
-		f.Batch, f.Step = lost, model.FetchDrop
+	case len(never) > 0:
+		f.Batch, f.Step = never, model.FetchDrop
 	case f.Verb == model.FetchReplace && f.Failed != "":
 		givesBack(f)
 	case f.Verb == model.FetchReplace:

@@ -35,10 +35,10 @@ const Suspected = 15 * time.Second
 // of a drill may be left over.
 func NeedsReading(d *model.Desired, r *model.Record) bool {
 	b := r.Backups
-	if b == nil || b.Fetch != nil {
-		return b != nil
+	if b == nil {
+		return d.Backups != nil // the record may have been lost
 	}
-	return d.Backups != nil && b.Listed.IsZero()
+	return b.Fetch != nil || d.Backups != nil && b.Listed.IsZero()
 }
 
 // Hidden are the tables that are still being restored: they count for nothing else.
@@ -119,7 +119,7 @@ func drop(t *pass.Pass, f *model.Fetch) {
 	}
 	why := cmp.Or(away(t), unseen(f, &t.Observed.Database))
 	if f.Verb == model.FetchReplace {
-		why = unseen(f, &t.Observed.Database) // the whole copy goes, whatever has come of it
+		why = cmp.Or(unseen(f, &t.Observed.Database), stillComes(t, f)) // the whole copy goes, whatever has come of it
 	}
 	if why != "" && !f.Drill {
 		sayProgress(t, f, "tables that did not come are dropped later: "+why)
@@ -136,6 +136,15 @@ func drop(t *pass.Pass, f *model.Fetch) {
 	if view.HasMaster(&t.View) {
 		t.Harmless(action(t, f, kind))
 	}
+}
+
+// stillComes is why nobody can tell yet whether a table is a copy, of which the record was lost: a primary that came from a
+// snapshot says so, once it is started. "" where it is so, or where it has taken too long.
+func stillComes(t *pass.Pass, f *model.Fetch) string {
+	if f.Presumed && len(t.Observed.Database.Restore.Running) > 0 && t.Elapsed(f.Began) < stalledFor {
+		return "CrateDB still restores tables"
+	}
+	return ""
 }
 
 // leave drops nothing of what may be somebody else's. What comes next waits for a reading that has these tables.
@@ -314,7 +323,7 @@ func next(t *pass.Pass, f *model.Fetch) {
 		tries(t, f, f.Batch[0])
 	default:
 		f.Step, f.Asked, f.Moved, f.Progress, f.Suspect = model.FetchAsk, time.Time{}, t.Now, 0, time.Time{}
-		f.Sent = false
+		f.Sent, f.Came = false, nil
 		sayProgress(t, f, "the next tables are asked for")
 	}
 }

@@ -38,6 +38,8 @@ type Fetch struct {
 	// Rest are tables of the snapshot that are still to come, and Batch those that come now.
 	Rest  []string `json:"rest,omitempty"`
 	Batch []string `json:"batch,omitempty"`
+	// Came are tables of Batch that were there, with all their primaries, while others still came.
+	Came []string `json:"came,omitempty"`
 	// Presumed: CrateDB had tables of the names of Batch when they were asked for again. So they may be somebody else's, and
 	// none is dropped. Stays are those of all batches that did not come and are there, by the names that they have here.
 	Presumed bool     `json:"presumed,omitempty"`
@@ -194,7 +196,7 @@ func (f *Fetch) equal(o *Fetch) bool {
 	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields, f.Presumed != o.Presumed:
 	case f.Singly != o.Singly, f.Tried != o.Tried, f.Sent != o.Sent, f.Aborted != o.Aborted, f.Verb != o.Verb, f.Index != o.Index, f.Dry != o.Dry, f.Said != o.Said, f.Held != o.Held:
 	case !f.Taken.Equal(o.Taken), !f.Began.Equal(o.Began), !f.Asked.Equal(o.Asked), !f.Moved.Equal(o.Moved), !f.Suspect.Equal(o.Suspect), !f.Since.Equal(o.Since):
-	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Skipped, o.Skipped), !slices.Equal(f.Stays, o.Stays):
+	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Came, o.Came), !slices.Equal(f.Skipped, o.Skipped), !slices.Equal(f.Stays, o.Stays):
 	default:
 		return true
 	}
