@@ -76,7 +76,7 @@ func OtherClaims(v *view.View, p *model.Pod) []*model.Claim {
 	var out []*model.Claim
 	data := false
 	for c := range view.ClaimsOf(v, p.Set, p.Ordinal) {
-		if OnOtherVolume(v, c) {
+		if OnOtherVolume(v, c) && view.HasTemplate(v, c.Set, c.Template) { // else no other claim is made for it
 			out, data = append(out, c), data || model.DataVolume(c.Template)
 		}
 	}
