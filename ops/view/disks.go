@@ -71,12 +71,12 @@ func DisksInUse(v *View, set string, sizes model.SizeList) string {
 		return ""
 	}
 	return strings.Join(slices.DeleteFunc(disks, func(disk string) bool {
-		return !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && hasDisk(v, p, disk) })
+		return !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && HasDisk(v, p, disk) })
 	}), ",")
 }
 
-// hasDisk reports whether the node in a pod has a disk.
-func hasDisk(v *View, p *model.Pod, disk string) bool {
+// HasDisk reports whether the node in a pod has a disk.
+func HasDisk(v *View, p *model.Pod, disk string) bool {
 	if p.Volumes == "" || !p.Uses(disk) {
 		return false
 	}
@@ -88,7 +88,7 @@ func MarksOf(v *View, set, disks string) string {
 	var marks []string
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
-		has := func(disk string) bool { return hasDisk(v, p, disk) }
+		has := func(disk string) bool { return HasDisk(v, p, disk) }
 		if p.Set == set && p.Template != "" && !slices.Contains(marks, p.Template) && slices.ContainsFunc(model.Listed(disks), has) {
 			marks = append(marks, p.Template)
 		}

@@ -50,7 +50,7 @@ func Removes(v *View, p *model.Pod) bool {
 
 // Narrowing are the disks that the template of a StatefulSet is to do without now, separated by
 // commas; "" for none. It is so from when all is ready for one pod to restart until another one of
-// its name is there, and not for longer than a pod may take: it may be on a machine that is lost.
+// its name is there, and not for longer than a pod may take (volume.Removed).
 func Narrowing(v *View, set string) string {
 	if !Restarting(v) {
 		return ""
@@ -62,7 +62,7 @@ func Narrowing(v *View, set string) string {
 	if step != model.StepLock && step != model.StepDown {
 		return ""
 	}
-	if p := PodNamed(v, r.Pod); p != nil && p.UID != r.PodUID || step == model.StepDown && v.Elapsed(r.Since) > PodLimit(v) {
+	if p := PodNamed(v, r.Pod); p != nil && p.UID != r.PodUID {
 		return ""
 	}
 	var out []string

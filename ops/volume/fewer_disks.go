@@ -80,11 +80,14 @@ func noteDone(t *pass.Pass) {
 	done := slices.DeleteFunc(model.Listed(next.Done), func(uid string) bool {
 		return !t.AnyPod(func(p *model.Pod) bool { return p.UID == uid })
 	})
-	if p := backFrom(t); p != nil {
+	p := backFrom(t)
+	if p != nil {
 		if its := t.Record.Operation.Restart; its.Removes == its.PodUID && p.Unused != "" && !slices.Contains(done, p.UID) {
 			done = append(done, p.UID)
 		}
-		widens(t) // the next pod of its name has the disk, whatever becomes of this one
+	}
+	if p != nil || takesTooLong(t) {
+		widens(t) // the next pod of its name has the disk, whatever becomes of this one, and whatever is pushed
 	}
 	next.Done = strings.Join(done, ",")
 	t.Record.Removing = &next
@@ -100,6 +103,13 @@ func backFrom(t *pass.Pass) *model.Pod {
 		return p
 	}
 	return nil
+}
+
+// takesTooLong reports whether the pod for which the template does without a disk has had its time to go and to come: it may
+// be on a machine that is lost, and another pod that vanishes meanwhile comes back without the disk.
+func takesTooLong(t *pass.Pass) bool {
+	op := t.Record.Operation
+	return view.Restarting(&t.View) && op.Restart.Narrow && op.Step == model.StepDown && t.Elapsed(op.Restart.Since) > view.PodLimit(&t.View)
 }
 
 // widens has the template of a restart mount all disks again.
@@ -176,20 +186,18 @@ func anyFurther(v *view.View) bool {
 	})
 }
 
-// Closes has the template of a StatefulSet mount again what pods use, also where nothing else is done: a
+// Closes has the template of a StatefulSet mount again what its nodes have, also where nothing else is done: a
 // pause, a release or a daemon that has lost its record may come in the moment in which it does
 // not. It says whether that is due.
 func Closes(t *pass.Pass) bool {
-	narrows := view.Restarting(&t.View) && t.Record.Operation.Restart.Narrow
-	used := t.AnyPod(func(p *model.Pod) bool {
+	narrows := view.Restarting(&t.View) && t.Record.Operation.Restart.Narrow && view.AnyNarrow(&t.View)
+	// The disk may be desired again meanwhile. It is none that no node has got yet.
+	lacks := t.AnyPod(func(p *model.Pod) bool {
 		live := t.Live(p.Set)
-		return live != nil && slices.ContainsFunc(model.Listed(live.Unused), p.Uses)
+		return live != nil && slices.ContainsFunc(model.Listed(live.Unused), func(disk string) bool { return view.HasDisk(&t.View, p, disk) })
 	})
-	if !view.AnyNarrow(&t.View) || !narrows && !used {
-		return false // a further disk that no pod has got yet
-	}
 	if narrows {
 		widens(t)
 	}
-	return true
+	return narrows || lacks
 }
