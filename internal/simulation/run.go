@@ -325,7 +325,7 @@ func (w *world) reachable() commit {
 	w.keepsVoters(&c)
 	for i := range w.sets {
 		// What was raised by hand is not lowered before a definition says so much.
-		if s := &w.sets[i]; s.exists && s.replicas > 0 && s.replicas == w.raised[w.setKind(s)] {
+		if s := &w.sets[i]; (s.exists || s.orphaned) && s.replicas > 0 && s.replicas == w.raised[w.setKind(s)] {
 			c.warm = c.warm || w.setKind(s) == 2
 			c.replicas[w.setKind(s)] = max(c.replicas[w.setKind(s)], s.replicas)
 		}

@@ -88,8 +88,11 @@ func left(f *model.Fetch, db *model.Database) (tables []string, progress int64) 
 // notesCame remembers which tables of a person have come. With its node such a table may lose shards before the others are
 // there; it is not dropped for that.
 func notesCame(f *model.Fetch, left []string) {
+	if f.Drill || f.Verb != "" || len(left) == 0 {
+		return
+	}
 	for _, table := range f.Batch {
-		if !f.Drill && f.Verb == "" && len(left) > 0 && !slices.Contains(left, table) && !slices.Contains(f.Came, table) {
+		if !slices.Contains(left, table) && !slices.Contains(f.Came, table) {
 			f.Came = append(slices.Clone(f.Came), table)
 		}
 	}
