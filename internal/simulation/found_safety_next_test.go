@@ -58,4 +58,8 @@ var foundSafetyNext = []struct {
 		Seed: 4000053091, Start: Start{Masters: 5, Hot: 2, Tables: []string{"0", "0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 120000, Plan: backupPlan{Every: 1, Keep: 2, AtLeast: 1, Delay: 80}}, Steps: 263,
 		Items: []Item{{What: pushShrink, At: 945, A: 7, B: 7}, {What: crashProcess, Call: 8, A: 40, B: 16}, {What: changePassword, At: 20708, A: 48, B: 6}, {What: pinTable, Call: 22, A: 19, B: 51}, {What: pinTable, At: 22424, A: 31, B: 49}, {What: pushCompute, At: 17262, A: 13, B: 27}, {What: killAfter, At: 20239, A: 8, B: 18}},
 	}},
+	{"somebody raises the replicas of a StatefulSet, and another one has its name when the faults are over", Schedule{
+		Seed: 4000068142, Start: Start{Hot: 3, Tables: []string{"0", "1"}, Shards: 3, Extend: true, Leave: true, Driver: roundingDriver, Swaps: true, Disks: 2}, Steps: 588,
+		Items: []Item{{What: pushGrow, At: 2764, A: 1, B: 6}, {What: standStill, Call: 25, A: 37, B: 14}, {What: crashProcess, Call: 7, A: 47, B: 61}, {What: pushVolumes, At: 3231, A: 23, B: 23}, {What: timeoutAfter, Recreating: 13, A: 3, B: 48}, {What: unavailable, Recreating: 16, A: 15, B: 57}, {What: deletePodByHand, Recreating: 8, A: 32, B: 49}, {What: makeSetByHand, Recreating: 4, A: 44, B: 30}, {What: pushMoreDisks, At: 89, A: 34, B: 38}, {What: pushShrink, Disking: 14, A: 2, B: 62}, {What: scaleUpByHand, Disking: 28, A: 24, B: 32}},
+	}},
 }
