@@ -19,7 +19,7 @@ const setYAML = `{
  "spec":{"replicas":3,"serviceName":"cratedb","podManagementPolicy":"Parallel","updateStrategy":{"type":"OnDelete"},
   "selector":{"matchLabels":{"a":"b"}},
   "template":{"metadata":{"labels":{"a":"b"}},"spec":{"terminationGracePeriodSeconds":1200,
-   "initContainers":[{"name":"mkdir","image":"crate:5.10.1"}],
+   "initContainers":[{"name":"mkdir","image":"crate:5.10.1","command":["mkdir","-p"]}],
    "containers":[
     {"name":"sql-exporter","image":"exporter:1"},
     {"name":"crate","image":"crate:5.10.1","env":[{"name":"CRATE_HEAP_SIZE","value":"1"}],
@@ -44,6 +44,7 @@ func TestADifferenceIsClassedByWhatItTakes(t *testing.T) {
 		replace []string
 		class   model.ChangeClass
 		path    string
+		words   string
 		none    bool
 	}{
 		{name: "nothing", none: true},
@@ -68,6 +69,10 @@ func TestADifferenceIsClassedByWhatItTakes(t *testing.T) {
 		{name: "claims that would be deleted", replace: []string{`"replicas":3`, `"replicas":3,"persistentVolumeClaimRetentionPolicy":{"whenScaled":"Delete"}`}, class: model.ChangeVolumes, path: "spec.persistentVolumeClaimRetentionPolicy"},
 		{name: "what Kubernetes keeps", replace: []string{`"serviceName":"cratedb"`, `"serviceName":"x"`}, class: model.ChangeImmutable, path: "spec.serviceName"},
 		{name: "restarts behind our back", replace: []string{"OnDelete", "RollingUpdate"}, class: model.ChangeRestart, path: "spec.updateStrategy.type"},
+		{name: "what is empty and was not there", replace: []string{`"terminationGracePeriodSeconds":1200`, `"terminationGracePeriodSeconds":1200,"tolerations":[],"securityContext":{},"hostname":""`}, none: true},
+		{name: "a list that was not there", replace: []string{`"terminationGracePeriodSeconds":1200`, `"terminationGracePeriodSeconds":1200,"tolerations":[{"operator":"Exists"}]`}, class: model.ChangeRestart, path: "spec.template.spec.tolerations", words: "[1 items]"},
+		{name: "a longer list without names", replace: []string{`"mkdir","-p"`, `"mkdir","-p","/data"`}, class: model.ChangeRestart, path: "spec.template.spec.initContainers[mkdir].command[2]", words: "/data"},
+		{name: "a long text", replace: []string{`"value":"1"`, `"value":"` + strings.Repeat("1", 121) + `"`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].env[CRATE_HEAP_SIZE].value", words: strings.Repeat("1", 117) + "…"},
 		{name: "numbers of another type", replace: []string{`"terminationGracePeriodSeconds":1200`, `"terminationGracePeriodSeconds":1200.0`}, none: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,6 +85,9 @@ func TestADifferenceIsClassedByWhatItTakes(t *testing.T) {
 			assert.Equal(t, c.class.String(), got[0].Class.String())
 			assert.Equal(t, c.path, got[0].Path)
 			assert.Equal(t, "crate-data-hot-c", got[0].Set)
+			if c.words != "" {
+				assert.Equal(t, c.words, got[0].New)
+			}
 		})
 	}
 }
@@ -95,8 +103,7 @@ func TestGroupsThatComeAndGoAreDifferences(t *testing.T) {
 
 func TestWhatIsMaterialised(t *testing.T) {
 	old := statefulSet(t)
-	saved, err := manifest.Pack([]*unstructured.Unstructured{old})
-	require.NoError(t, err)
+	saved := manifest.Pack([]*unstructured.Unstructured{old})
 	wanted := statefulSet(t, "crate:5.10.1", "crate:6.0.0", `"replicas":3`, `"replicas":5`)
 	service := &unstructured.Unstructured{Object: map[string]any{"kind": "Service", "metadata": map[string]any{"name": "crate-c"}}}
 	budget := &unstructured.Unstructured{Object: map[string]any{"kind": "PodDisruptionBudget", "metadata": map[string]any{"name": "crate-data-c"}, "spec": map[string]any{"maxUnavailable": int64(1)}}}

@@ -413,8 +413,7 @@ func TestTheMarkOfATemplateStaysForWhatCrateDBTakesLive(t *testing.T) {
 func TestAMarkOfAnotherReleaseStays(t *testing.T) {
 	set := statefulSet(t)
 	require.NoError(t, unstructured.SetNestedField(set.Object, "0123456789abcdef", "spec", "template", "metadata", "annotations", names.TemplateAnnotation))
-	saved, err := manifest.Pack([]*unstructured.Unstructured{set})
-	require.NoError(t, err)
+	saved := manifest.Pack([]*unstructured.Unstructured{set})
 	same, _ := materialised(t, statefulSet(t), saved, model.EffectiveSet{InitialMasters: true})
 	assert.Equal(t, "0123456789abcdef", manifest.TemplateOf(same))
 	bigger, _ := materialised(t, statefulSet(t, `"value":"1"`, `"value":"2"`), saved, model.EffectiveSet{InitialMasters: true})

@@ -67,13 +67,7 @@ func (w *worker) completeSaved(rec model.Record) model.Saved {
 // savedFromLive rebuilds what was last effective, where the record lost it,
 // from the fields that we own in the live StatefulSets.
 func (w *worker) savedFromLive() model.Saved {
-	sets := w.ownedSets()
-	saved, err := manifest.Pack(sets)
-	if err != nil {
-		w.log.Warn("what is live cannot be recorded as effective", "error", err)
-		return model.Saved{}
-	}
-	return saved
+	return manifest.Pack(w.ownedSets())
 }
 
 // ownedSets are the live StatefulSets of the cluster, each reduced to the

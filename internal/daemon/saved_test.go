@@ -26,8 +26,7 @@ func statefulSet(name, image string) *unstructuredObject {
 }
 
 func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
-	packed, err := manifest.Pack([]*unstructuredObject{statefulSet("hot", "crate:1"), statefulSet("cold", "crate:1")})
-	require.NoError(t, err)
+	packed := manifest.Pack([]*unstructuredObject{statefulSet("hot", "crate:1"), statefulSet("cold", "crate:1")})
 	sets := []model.RecordedSet{{Name: "hot"}, {Name: "cold"}}
 	for _, c := range []struct {
 		name  string
@@ -42,6 +41,7 @@ func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorker(t, recordtest.NewConfigMaps())
 			// It watches nothing: what is lost stays lost, and is not made up.
+			var err error
 			w.live, err = apply.NewLive(&rest.Config{Host: "http://127.0.0.1:1"}, apply.LiveOptions{})
 			require.NoError(t, err)
 			t.Cleanup(w.live.Close)
@@ -53,7 +53,7 @@ func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
 				}
 			}
 			assert.Equal(t, c.kept, kept)
-			_, err := manifest.Unpack(saved)
+			_, err = manifest.Unpack(saved)
 			require.NoError(t, err, "what is decided with can be read")
 		})
 	}

@@ -61,47 +61,42 @@ type comparison struct {
 // compareAll compares both; disks that one of them has in addition are compared by themselves.
 func (c *comparison) compareAll() {
 	further, fewer := furtherDisks(c.before, c.after), furtherDisks(c.after, c.before)
-	if len(further) > 0 && c.compareDisks(further) == nil || len(fewer) > 0 && c.compareFewer(fewer) == nil {
-		return
+	switch {
+	case len(further) > 0:
+		// Kubernetes takes those only when the StatefulSet is recreated: what they bring is a class of its own.
+		whole := c.after
+		c.after = withoutDisks(whole, further)
+		c.compare("", c.before.Object, c.after.Object)
+		c.classed(c.after, whole, model.ChangeDisks)
+	case len(fewer) > 0:
+		c.compareFewer(fewer)
+	default:
+		c.compare("", c.before.Object, c.after.Object)
 	}
-	c.compare("", c.before.Object, c.after.Object) // of the same disks, or where nothing can be told apart
 }
 
-// compareFewer compares with a StatefulSet that has fewer disks, likewise.
-func (c *comparison) compareFewer(fewer []string) error {
+// compareFewer compares with a StatefulSet that has fewer disks.
+func (c *comparison) compareFewer(fewer []string) {
 	whole := c.before
-	without := whole.DeepCopy()
-	if err := dropDisks(without, fewer); err != nil {
-		return err
-	}
-	c.before = without
-	c.compare("", without.Object, c.after.Object)
-	taken := comparison{set: c.set, before: whole, after: without}
-	taken.compare("", whole.Object, without.Object)
-	for _, o := range taken.changes {
-		o.Class = model.ChangeFewerDisks
-		c.changes = append(c.changes, o)
-	}
-	return nil
+	c.before = withoutDisks(whole, fewer)
+	c.compare("", c.before.Object, c.after.Object)
+	c.classed(whole, c.before, model.ChangeFewerDisks)
 }
 
-// compareDisks compares with a StatefulSet that has further disks. Kubernetes takes those only when
-// it is recreated: what they bring is a class of its own, and the rest is compared without them.
-func (c *comparison) compareDisks(further []string) error {
-	whole := c.after
-	without := whole.DeepCopy()
-	if err := dropDisks(without, further); err != nil {
-		return err
-	}
-	c.after = without
-	c.compare("", c.before.Object, without.Object)
-	brought := comparison{set: c.set, before: without, after: whole}
-	brought.compare("", without.Object, whole.Object)
-	for _, o := range brought.changes {
-		o.Class = model.ChangeDisks
+// classed adds the differences of two StatefulSets in one class.
+func (c *comparison) classed(before, after *unstructured.Unstructured, class model.ChangeClass) {
+	disks := comparison{set: c.set, before: before, after: after}
+	disks.compare("", before.Object, after.Object)
+	for _, o := range disks.changes {
+		o.Class = class
 		c.changes = append(c.changes, o)
 	}
-	return nil
+}
+
+func withoutDisks(set *unstructured.Unstructured, disks []string) *unstructured.Unstructured {
+	set = set.DeepCopy()
+	dropDisks(set, disks)
+	return set
 }
 
 // compare walks both values. Paths name items of lists by their name:
@@ -118,13 +113,9 @@ func (c *comparison) compare(path string, old, wanted any) {
 			c.lists(path, o, w)
 			return
 		}
-	case nil:
-		// An absent value and an empty one are the same to Kubernetes.
-		if empty(wanted) {
-			return
-		}
 	}
-	if wanted == nil && empty(old) || same(old, wanted) {
+	// An absent value and an empty one are the same to Kubernetes.
+	if empty(old) && empty(wanted) || same(old, wanted) {
 		return
 	}
 	c.add(path, short(old), short(wanted))

@@ -8,6 +8,19 @@ const (
 	CrateContainer = "crate"
 )
 
+// put writes a field of an object. What is on its way and not there is made.
+func put(object map[string]any, value any, path ...string) {
+	for _, name := range path[:len(path)-1] {
+		next, ok := object[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			object[name] = next
+		}
+		object = next
+	}
+	object[path[len(path)-1]] = value
+}
+
 // EachCommand gives change the crate container's command and its args; what it
 // returns takes their place, nil leaves them.
 func EachCommand(set *unstructured.Unstructured, change func([]any) []any) {
@@ -24,6 +37,19 @@ func EachCommand(set *unstructured.Unstructured, change func([]any) []any) {
 				if next := change(arguments); next != nil {
 					container[key] = next
 				}
+			}
+		}
+	}
+}
+
+// eachContainer gives every container of the pod template to the function; none is copied.
+func eachContainer(set *unstructured.Unstructured, do func(container map[string]any)) {
+	for _, kind := range []string{"initContainers", "containers"} {
+		containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", kind)
+		list, _ := containers.([]any)
+		for _, item := range list {
+			if container, _ := item.(map[string]any); container != nil {
+				do(container)
 			}
 		}
 	}

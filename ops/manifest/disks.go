@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -41,81 +40,66 @@ func furtherDisks(before, after *unstructured.Unstructured) []string {
 }
 
 // setDisks gives a StatefulSet the disks that the list names: no template may mount one without a
-// claim template. A claim template that it lacks comes from one of the others. It says whether
-// the pod template has changed.
-func setDisks(set *unstructured.Unstructured, sizes model.SizeList, others func() []*unstructured.Unstructured) (changed bool, err error) {
+// claim template. A claim template that it lacks comes from the desired StatefulSet, or from what was
+// saved; one that nobody knows is left out. It says whether the pod template has changed.
+func setDisks(set, wanted *unstructured.Unstructured, saved model.Saved, sizes model.SizeList) (changed bool) {
 	if sizes == "" {
-		return false, nil
+		return false
 	}
 	has := diskNames(set)
 	gone := slices.DeleteFunc(slices.Clone(has), func(name string) bool { _, stays := sizes.Size(name); return stays })
 	if len(gone) > 0 {
-		err = dropDisks(set, gone)
+		dropDisks(set, gone)
 	}
 	for _, name := range sizes.Names() {
-		if err == nil && model.DataVolume(name) && !slices.Contains(has, name) {
-			err = addDisk(set, name, others())
-		}
-	}
-	if err != nil {
-		return false, fmt.Errorf("giving StatefulSet %s its disks: %w", set.GetName(), err)
-	}
-	return len(gone) > 0, nil
-}
-
-// addDisk adds a claim template after the other disks. One that nobody knows is left out.
-func addDisk(set *unstructured.Unstructured, name string, others []*unstructured.Unstructured) error {
-	var found map[string]any
-	for _, o := range others {
-		if o == nil || found != nil {
+		if !model.DataVolume(name) || slices.Contains(has, name) {
 			continue
 		}
-		each(o, func(template map[string]any) {
-			if templateName(template) == name {
-				found = template
+		for _, o := range append([]*unstructured.Unstructured{wanted}, savedOf(saved, set.GetName())...) {
+			if o != nil && addDisk(set, name, claimTemplate(o, name)) {
+				break
 			}
-		})
+		}
 	}
-	if found == nil {
-		return nil
-	}
-	return insertDisk(set, name, found)
+	return len(gone) > 0
 }
 
-// insertDisk adds a claim template of this name as another one is.
-func insertDisk(set *unstructured.Unstructured, name string, like map[string]any) error {
-	list, _, err := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
-	if err != nil {
-		return err
+// claimTemplate is the claim template of this name; nil where there is none.
+func claimTemplate(set *unstructured.Unstructured, name string) (found map[string]any) {
+	each(set, func(template map[string]any) {
+		if templateName(template) == name {
+			found = template
+		}
+	})
+	return found
+}
+
+// addDisk adds a claim template of this name after the other disks, as another one is; false where there is none.
+func addDisk(set *unstructured.Unstructured, name string, like map[string]any) bool {
+	if like == nil {
+		return false
 	}
+	list, _, _ := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
 	at := 0
 	for i := range list {
 		if template, _ := list[i].(map[string]any); model.DataVolume(templateName(template)) {
 			at = i + 1
 		}
 	}
-	copied := (&unstructured.Unstructured{Object: like}).DeepCopy()
-	if err := unstructured.SetNestedField(copied.Object, name, "metadata", "name"); err != nil {
-		return err
-	}
-	return unstructured.SetNestedSlice(set.Object, slices.Insert(list, at, any(copied.Object)), "spec", "volumeClaimTemplates")
+	copied := (&unstructured.Unstructured{Object: like}).DeepCopy().Object
+	put(copied, name, "metadata", "name")
+	put(set.Object, slices.Insert(list, at, any(copied)), "spec", "volumeClaimTemplates")
+	return true
 }
 
 // dropDisks takes disks off a StatefulSet: their claim templates, their mounts and their folders.
-func dropDisks(set *unstructured.Unstructured, disks []string) error {
-	list, _, err := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
-	if err != nil {
-		return err
-	}
-	list = slices.DeleteFunc(list, func(item any) bool {
+func dropDisks(set *unstructured.Unstructured, disks []string) {
+	list, _, _ := unstructured.NestedSlice(set.Object, "spec", "volumeClaimTemplates")
+	put(set.Object, slices.DeleteFunc(list, func(item any) bool {
 		template, _ := item.(map[string]any)
 		return slices.Contains(disks, templateName(template))
-	})
-	if err := unstructured.SetNestedSlice(set.Object, list, "spec", "volumeClaimTemplates"); err != nil {
-		return err
-	}
+	}), "spec", "volumeClaimTemplates")
 	unmount(set, disks)
-	return nil
 }
 
 // unmount takes disks off the pod template: their mounts and their folders.
@@ -132,27 +116,22 @@ func unmount(set *unstructured.Unstructured, disks []string) {
 
 // dropMounts takes the mounts of disks off all containers, and says where they were.
 func dropMounts(set *unstructured.Unstructured, disks []string) (folders []string) {
-	for _, kind := range []string{"initContainers", "containers"} {
-		containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", kind)
-		list, _ := containers.([]any)
-		for _, item := range list {
-			container, _ := item.(map[string]any)
-			mounts, _ := container["volumeMounts"].([]any)
-			kept := slices.DeleteFunc(slices.Clone(mounts), func(m any) bool {
-				mount, _ := m.(map[string]any)
-				name, _ := mount["name"].(string)
-				path, _ := mount["mountPath"].(string)
-				if !slices.Contains(disks, name) {
-					return false
-				}
-				folders = append(folders, path)
-				return true
-			})
-			if len(kept) < len(mounts) {
-				container["volumeMounts"] = kept
+	eachContainer(set, func(container map[string]any) {
+		mounts, _ := container["volumeMounts"].([]any)
+		kept := slices.DeleteFunc(slices.Clone(mounts), func(m any) bool {
+			mount, _ := m.(map[string]any)
+			name, _ := mount["name"].(string)
+			path, _ := mount["mountPath"].(string)
+			if !slices.Contains(disks, name) {
+				return false
 			}
+			folders = append(folders, path)
+			return true
+		})
+		if len(kept) < len(mounts) {
+			container["volumeMounts"] = kept
 		}
-	}
+	})
 	return folders
 }
 

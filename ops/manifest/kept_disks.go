@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -33,43 +32,24 @@ func mountOf(set *unstructured.Unstructured, name string) string {
 	return path
 }
 
-// eachContainer gives every container of the pod template to the function; none is copied.
-func eachContainer(set *unstructured.Unstructured, do func(container map[string]any)) {
-	for _, kind := range []string{"initContainers", "containers"} {
-		containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", kind)
-		list, _ := containers.([]any)
-		for _, item := range list {
-			if container, _ := item.(map[string]any); container != nil {
-				do(container)
-			}
-		}
-	}
-}
-
 // keepsDisks has a StatefulSet keep the disks that the list names and that are not desired any more,
 // with all that belongs to them: a pod that is made from it would come back without what is on them.
 // They are as the first disk is, whose name is in all their paths. Nothing else has to know
 // them: what was saved may be lost.
-func keepsDisks(set, wanted *unstructured.Unstructured, sizes model.SizeList) error {
+func keepsDisks(set, wanted *unstructured.Unstructured, sizes model.SizeList) {
 	if wanted == nil {
-		return nil
+		return
 	}
 	desired := diskNames(wanted)
-	if len(desired) == 0 {
-		return nil
-	}
 	for _, name := range sizes.Names() {
 		if !model.DataVolume(name) || slices.Contains(desired, name) {
 			continue
 		}
-		if !slices.Contains(diskNames(set), name) {
-			if err := insertLike(set, name, desired[0]); err != nil {
-				return fmt.Errorf("keeping the disk %s of StatefulSet %s: %w", name, set.GetName(), err)
-			}
+		if claimTemplate(set, name) == nil {
+			addDisk(set, name, claimTemplate(set, desired[0]))
 		}
 		mountDisk(set, desired[0], name)
 	}
-	return nil
 }
 
 // mountDisk has the template mount a disk as the first one; it says whether it did not do so before.
@@ -94,19 +74,6 @@ func mountDisks(set *unstructured.Unstructured, disks string) (changed bool) {
 		}
 	}
 	return changed
-}
-
-func insertLike(set *unstructured.Unstructured, name, first string) error {
-	var like map[string]any
-	each(set, func(template map[string]any) {
-		if templateName(template) == first {
-			like = template
-		}
-	})
-	if like == nil {
-		return fmt.Errorf("it has no claim template %s", first)
-	}
-	return insertDisk(set, name, like)
 }
 
 // mountLike mounts a disk wherever the first one is mounted, behind the other disks: the mark of the template

@@ -1,10 +1,6 @@
 package manifest
 
 import (
-	"bytes"
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"stevedore.dev/stevedore/internal/deflated"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -21,11 +16,6 @@ const (
 	kindBudget = "PodDisruptionBudget"
 	// initialMastersArgument begins the argument that founds a cluster.
 	initialMastersArgument = "-Ccluster.initial_master_nodes="
-	// rememberedSuffix marks the object that was effective before a restart.
-	rememberedSuffix = "@before"
-	// liveSuffix marks the object that is live, while another one is recorded and was not
-	// seen applied.
-	liveSuffix = "@live"
 )
 
 // Materialise turns the desired objects into those that the cluster is held to now, and returns
@@ -88,45 +78,34 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 	current := current(saved, e.Name, e.Live)
 	remember(saved, current, e, next)
 	var set *unstructured.Unstructured
-	var err error
 	if e.Template != model.TemplateDesired || wanted == nil {
 		from := current
 		if _, ok := saved[e.Name+rememberedSuffix]; ok && e.Template == model.TemplateBefore {
 			from = e.Name + rememberedSuffix
 		}
-		if set, err = unpack(saved, from); err == nil {
-			err = keepDisks(set, wanted, all, saved, e)
+		var err error
+		if set, err = unpack(saved, from); err != nil {
+			return nil, err
 		}
+		keepTemplate(set, wanted, all, saved, e)
 	} else {
-		set, err = asWanted(wanted, all, saved, e, current)
-	}
-	if err != nil {
-		return nil, err
+		set = asWanted(wanted, all, saved, e, current)
 	}
 	if e.Gateway > 0 {
 		setGateway(set, e.Gateway)
 	}
 	for _, ours := range [][2]string{{names.HoldAnnotation, e.Hold}, {names.SuspendedAnnotation, e.Suspended}, {names.SettingsAnnotation, e.Settings}, {names.AdoptedAnnotation, e.Adopted}} {
-		if err := annotate(set, ours[0], ours[1]); err != nil {
-			return nil, err
-		}
+		annotate(set, ours[0], ours[1])
 	}
 	if e.Adopted != "" && model.AdoptedOf(e.Name, e.Adopted).From != model.FromSomebody {
 		withoutHooks(set)
 	}
-	if err := setSizes(set, &e); err != nil {
-		return nil, err
-	}
-	if err := unstructured.SetNestedField(set.Object, int64(e.Replicas), "spec", "replicas"); err != nil {
-		return nil, fmt.Errorf("setting spec.replicas of StatefulSet %s: %w", e.Name, err)
-	}
+	setSizes(set, &e)
+	put(set.Object, int64(e.Replicas), "spec", "replicas")
 	if !e.InitialMasters {
 		withoutInitialMasters(set)
 	}
-	packed, err := pack(set, saved[e.Name])
-	if err != nil {
-		return nil, err
-	}
+	packed := pack(set, saved[e.Name])
 	next[e.Name] = packed
 	if e.Live != "" && TemplateOf(set) != e.Live {
 		// This template may never be applied: what runs is saved beside it, once.
@@ -139,59 +118,40 @@ func materialiseSet(wanted *unstructured.Unstructured, all []*unstructured.Unstr
 }
 
 // asWanted is the desired StatefulSet, with the disks that it has now.
-func asWanted(wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet, current string) (*unstructured.Unstructured, error) {
+func asWanted(wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet, current string) *unstructured.Unstructured {
 	set := wanted.DeepCopy()
-	if _, err := setDisks(set, e.Sizes, func() []*unstructured.Unstructured { return savedOf(saved, e.Name) }); err != nil {
-		return nil, err
-	}
-	if err := keepsDisks(set, wanted, e.Sizes); err != nil {
-		return nil, err
-	}
+	setDisks(set, wanted, saved, e.Sizes)
+	keepsDisks(set, wanted, e.Sizes)
 	if e.KeepGateway {
 		if before, err := unpack(saved, current); err == nil {
 			keepGateway(set, before)
 		}
 	}
-	return set, setTemplateHash(set, all, saved, e)
+	setTemplateHash(set, all, saved, e)
+	return set
 }
 
-// keepDisks gives a StatefulSet that is kept the disks that it has now: what is saved may have more,
+// keepTemplate gives a StatefulSet that is kept the disks that it has now: what is saved may have more,
 // or fewer. A pod template without one of its disks is another one.
-func keepDisks(set, wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) error {
-	changed, err := setDisks(set, e.Sizes, func() []*unstructured.Unstructured {
-		return append([]*unstructured.Unstructured{wanted}, savedOf(saved, e.Name)...)
-	})
-	if err == nil {
-		err = keepsDisks(set, wanted, e.Sizes)
+func keepTemplate(set, wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) {
+	changed := setDisks(set, wanted, saved, e.Sizes)
+	keepsDisks(set, wanted, e.Sizes)
+	if changed {
+		setTemplateHash(set, all, saved, e)
 	}
-	if err == nil && changed {
-		err = setTemplateHash(set, all, saved, e)
+	if mountDisks(set, e.Mounts) {
+		markAs(set, all, saved, e)
 	}
-	if err == nil && mountDisks(set, e.Mounts) {
-		err = markAs(set, all, saved, e)
-	}
-	return err
 }
 
 // markAs gives the template the mark of pods that run what it says. Where none does it keeps its mark: pods
 // that lack a disk are known by that.
-func markAs(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) error {
+func markAs(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) {
 	had := markOf(set)
-	if err := setTemplateHash(set, all, saved, e); err != nil || had == "" || slices.Contains(model.Listed(e.Marks), markOf(set)) {
-		return err
+	setTemplateHash(set, all, saved, e)
+	if had != "" && !slices.Contains(model.Listed(e.Marks), markOf(set)) {
+		mark(set, had)
 	}
-	return unstructured.SetNestedField(set.Object, had, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
-}
-
-// savedOf are the objects that are saved of a StatefulSet.
-func savedOf(saved model.Saved, set string) []*unstructured.Unstructured {
-	var out []*unstructured.Unstructured
-	for _, name := range []string{set, set + liveSuffix, set + rememberedSuffix} {
-		if o, err := unpack(saved, name); err == nil {
-			out = append(out, o)
-		}
-	}
-	return out
 }
 
 // keepSaved keeps all that is saved of a set that is not applied now.
@@ -222,9 +182,6 @@ func current(s model.Saved, set, live string) string {
 		return set
 	}
 	for _, name := range []string{set, set + liveSuffix, set + rememberedSuffix} {
-		if _, ok := s[name]; !ok {
-			continue
-		}
 		if o, err := unpack(s, name); err == nil && TemplateOf(o) == live {
 			return name
 		}
@@ -243,8 +200,7 @@ func materialiseBudget(o *unstructured.Unstructured, budgets []model.Budget) *un
 		field, other, value = other, field, budgets[i].MinAvailable
 	}
 	unstructured.RemoveNestedField(out.Object, "spec", other)
-	// It fails only where spec is no map, which the API server refuses with words.
-	_ = unstructured.SetNestedField(out.Object, int64(value), "spec", field)
+	put(out.Object, int64(value), "spec", field)
 	return out
 }
 
@@ -321,48 +277,6 @@ func HasInitialMasters(set *unstructured.Unstructured) bool {
 	return found
 }
 
-// pack returns the packed object; before stays as it is when it says the same,
-// though another release might compress it otherwise.
-func pack(set *unstructured.Unstructured, before string) (string, error) {
-	text, err := json.Marshal(set.Object)
-	if err != nil {
-		return "", fmt.Errorf("packing StatefulSet %s: %w", set.GetName(), err)
-	}
-	if before != "" {
-		if old, err := inflate(before); err == nil && bytes.Equal(old, text) {
-			return before, nil
-		}
-	}
-	return base64.StdEncoding.EncodeToString(deflated.Zip(text)), nil
-}
-
-// maxSavedBytes bounds one unpacked object: a damaged record fills no memory.
-const maxSavedBytes = 4 << 20
-
-func inflate(packed string) ([]byte, error) {
-	raw, err := base64.StdEncoding.DecodeString(packed)
-	if err != nil {
-		return nil, err
-	}
-	return deflated.Unzip(raw, maxSavedBytes)
-}
-
-func unpack(s model.Saved, name string) (*unstructured.Unstructured, error) {
-	packed, ok := s[name]
-	if !ok {
-		return nil, fmt.Errorf("the record holds no object of StatefulSet %s, which is to stay as it is; rebuild the record from what is live", name)
-	}
-	text, err := inflate(packed)
-	if err != nil {
-		return nil, fmt.Errorf("unpacking StatefulSet %s of the record: %w", name, err)
-	}
-	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON(text); err != nil {
-		return nil, fmt.Errorf("reading StatefulSet %s of the record: %w", name, err)
-	}
-	return o, nil
-}
-
 // Unpack returns the objects of Saved that were recorded last, sorted by name.
 func Unpack(s model.Saved) ([]*unstructured.Unstructured, error) { return UnpackLive(s, nil) }
 
@@ -388,16 +302,12 @@ func UnpackLive(s model.Saved, live []model.ObservedSet) ([]*unstructured.Unstru
 
 // Pack makes a Saved of StatefulSet objects: what a lost record held, of what
 // is live reduced to the fields that are ours. It is pure.
-func Pack(sets []*unstructured.Unstructured) (model.Saved, error) {
+func Pack(sets []*unstructured.Unstructured) model.Saved {
 	saved := make(model.Saved, len(sets))
 	for _, o := range sets {
-		packed, err := pack(o, "")
-		if err != nil {
-			return nil, err
-		}
-		saved[o.GetName()] = packed
+		saved[o.GetName()] = pack(o, "")
 	}
-	return saved, nil
+	return saved
 }
 
 // nameOf is what identifies an item of a list: its name, for volume claims that

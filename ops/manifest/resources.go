@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,7 +27,7 @@ func ResourcesOfContainers(containers []Container) model.Resources {
 	for _, c := range containers {
 		for _, name := range computes {
 			limit := amount(name, c.Limits[name])
-			for kind, value := range map[string]string{"requests": first(amount(name, c.Requests[name]), limit), "limits": limit} {
+			for kind, value := range map[string]string{"requests": cmp.Or(amount(name, c.Requests[name]), limit), "limits": limit} {
 				if value != "" {
 					lines = append(lines, c.Name+" "+kind+"."+name+"="+value)
 				}
@@ -35,13 +36,6 @@ func ResourcesOfContainers(containers []Container) model.Resources {
 	}
 	slices.Sort(lines)
 	return model.Resources(strings.Join(lines, "\n"))
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // amount writes equal amounts alike; "" for one that Kubernetes does not take.
@@ -89,26 +83,20 @@ func resizes(old, wanted *unstructured.Unstructured) bool {
 		value, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", "containers")
 		restarts = restarts || strings.Contains(fmt.Sprint(value), "restartPolicy:RestartContainer")
 	}
-	return !restarts && qos(old) == qos(wanted)
+	return !restarts && guaranteed(old) == guaranteed(wanted)
 }
 
-// qos is the class of a template's pods, as Kubernetes computes it.
-func qos(set *unstructured.Unstructured) string {
-	guaranteed, any := true, false
+// guaranteed reports whether the pods of a template are of the QoS class Guaranteed, as Kubernetes computes it.
+// What has amounts, and is not, is Burstable.
+func guaranteed(set *unstructured.Unstructured) bool {
+	all := true
 	for _, c := range slices.Concat(containersOf(set, "initContainers"), containersOf(set, "containers")) {
 		for _, name := range computes {
 			request, limit := amount(name, c.Requests[name]), amount(name, c.Limits[name])
-			any = any || request != "" || limit != ""
-			guaranteed = guaranteed && limit != "" && first(request, limit) == limit
+			all = all && limit != "" && cmp.Or(request, limit) == limit
 		}
 	}
-	switch {
-	case !any:
-		return "BestEffort"
-	case guaranteed:
-		return "Guaranteed"
-	}
-	return "Burstable"
+	return all
 }
 
 var resourcePath = regexp.MustCompile(`^spec\.template\.spec\.containers\[[^\]]+\]\.resources\.(requests|limits)\.(cpu|memory)$`)

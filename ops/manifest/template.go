@@ -19,16 +19,13 @@ import (
 // outdated by itself: what changes in place makes another ControllerRevision and not another hash.
 // A set that differs from what was effective before only in what restarts nothing keeps the hash
 // that it had, whatever went into that one; with Resized also where running pods get what differs.
-func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) error {
-	hash, err := templateHash(set, nil)
-	if err == nil {
-		hash = keptHash(hash, set, all, saved, e)
-		err = unstructured.SetNestedField(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
-	}
-	if err != nil {
-		return fmt.Errorf("marking the pod template of StatefulSet %s: %w", set.GetName(), err)
-	}
-	return nil
+func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) {
+	mark(set, keptHash(templateHash(set, nil), set, all, saved, e))
+}
+
+// mark writes a hash on the pod template.
+func mark(set *unstructured.Unstructured, hash string) {
+	put(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
 }
 
 // NoteTemplates notes a hash of the template that each desired set has, where one of them was adopted:
@@ -41,17 +38,14 @@ func NoteTemplates(d *model.Desired, objects []*unstructured.Unstructured, obser
 	live := commonSettings(objects)
 	for i := range d.Sets {
 		if o := wantedOf(objects, d.Sets[i].Name); o != nil {
-			d.Sets[i].Template, _ = templateHash(o, live) // without a template there is nothing to compare
+			d.Sets[i].Template = templateHash(o, live)
 		}
 	}
 }
 
 // templateHash leaves out what classOf calls in place, the order of settings, and those of without.
-func templateHash(set *unstructured.Unstructured, without map[string]bool) (string, error) {
-	whole, found, err := unstructured.NestedMap(set.Object, "spec", "template", "spec")
-	if err != nil || !found {
-		return "", fmt.Errorf("it has no spec.template.spec: %w", err)
-	}
+func templateHash(set *unstructured.Unstructured, without map[string]bool) string {
+	whole, _, _ := unstructured.NestedMap(set.Object, "spec", "template", "spec")
 	reduced := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": whole}}}}
 	EachCommand(reduced, func(arguments []any) []any {
 		kept := make([]any, 0, len(arguments))
@@ -73,12 +67,9 @@ func templateHash(set *unstructured.Unstructured, without map[string]bool) (stri
 		}
 		return kept
 	})
-	text, err := json.Marshal(reduced.Object)
-	if err != nil {
-		return "", err
-	}
+	text, _ := json.Marshal(reduced.Object) // it came from JSON or YAML
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:8]), nil
+	return hex.EncodeToString(sum[:8])
 }
 
 // TemplateOf is the hash on a StatefulSet's pod template; "" without one, and AdoptedTemplate for one
@@ -100,13 +91,9 @@ func markOf(set *unstructured.Unstructured) string {
 // where no process would read anything else from this template.
 func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) string {
 	for _, suffix := range []string{"", rememberedSuffix, liveSuffix} {
-		name := set.GetName() + suffix
-		if _, ok := saved[name]; !ok {
-			continue
-		}
-		before, err := unpack(saved, name)
+		before, err := unpack(saved, set.GetName()+suffix)
 		if err != nil {
-			continue // it is rebuilt from what is live
+			continue // it is not there, or is rebuilt from what is live
 		}
 		had := markOf(before)
 		if had == hash {
@@ -114,8 +101,9 @@ func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.U
 		}
 		c := comparison{set: set.GetName(), common: commonSettings(all), before: before, after: set}
 		// Pods come to do without a disk one by one, and then their StatefulSet does: no process restarts.
-		fewer := furtherDisks(set, before)
-		if e.Lacked || len(fewer) == 0 || !asDesired(set, all) || c.compareFewer(fewer) != nil {
+		if fewer := furtherDisks(set, before); !e.Lacked && len(fewer) > 0 && asDesired(set, all) {
+			c.compareFewer(fewer)
+		} else {
 			c.compare("", before.Object, set.Object)
 		}
 		if had != "" && !model.Any(c.changes, func(o *model.Change) bool { return o.Restarts() && !(e.Resized && o.Class == model.ChangeResize) }) {
@@ -141,15 +129,12 @@ func wantedOf(all []*unstructured.Unstructured, name string) *unstructured.Unstr
 }
 
 // annotate puts an annotation of ours on the StatefulSet itself; "" takes it off.
-func annotate(set *unstructured.Unstructured, name, value string) error {
+func annotate(set *unstructured.Unstructured, name, value string) {
 	if value == "" {
 		unstructured.RemoveNestedField(set.Object, "metadata", "annotations", name)
-		return nil
+		return
 	}
-	if err := unstructured.SetNestedField(set.Object, value, "metadata", "annotations", name); err != nil {
-		return fmt.Errorf("annotating StatefulSet %s: %w", set.GetName(), err)
-	}
-	return nil
+	put(set.Object, value, "metadata", "annotations", name)
 }
 
 // withoutHooks says to the hooks in crate-operator's pods that they are to do nothing, as long as

@@ -19,12 +19,11 @@ func VolumeTemplatesOf(o *unstructured.Unstructured) []model.VolumeTemplate {
 	var out []model.VolumeTemplate
 	each(o, func(template map[string]any) {
 		v := model.VolumeTemplate{Set: o.GetName()}
-		v.Name, _, _ = unstructured.NestedString(template, "metadata", "name")
+		v.Name = templateName(template)
 		v.Class, _, _ = unstructured.NestedString(template, "spec", "storageClassName")
 		v.Attributes, _, _ = unstructured.NestedString(template, "spec", attributesField)
-		if v.Text = storageRequest(template); v.Text != "" {
-			v.Size = BytesOfQuantity(v.Text)
-		}
+		v.Text = storageRequest(template)
+		v.Size = BytesOfQuantity(v.Text)
 		out = append(out, v)
 	})
 	return out
@@ -45,10 +44,7 @@ func each(set *unstructured.Unstructured, do func(template map[string]any)) {
 }
 
 func storageRequest(template map[string]any) string {
-	value, ok, _ := unstructured.NestedFieldNoCopy(template, "spec", "resources", "requests", "storage")
-	if !ok {
-		return ""
-	}
+	value, _, _ := unstructured.NestedFieldNoCopy(template, "spec", "resources", "requests", "storage")
 	return fmt.Sprint(value)
 }
 
@@ -63,28 +59,21 @@ func BytesOfQuantity(text string) int64 {
 
 // setSizes writes sizes, storage classes and VolumeAttributesClasses into the claim templates that
 // the lists name.
-func setSizes(set *unstructured.Unstructured, e *model.EffectiveSet) error {
-	var failed error
+func setSizes(set *unstructured.Unstructured, e *model.EffectiveSet) {
 	each(set, func(template map[string]any) {
-		name, _, _ := unstructured.NestedString(template, "metadata", "name")
-		put := func(what, value string, path ...string) {
-			if err := unstructured.SetNestedField(template, value, path...); err != nil {
-				failed = fmt.Errorf("setting the %s of the claim template %s of StatefulSet %s: %w", what, name, set.GetName(), err)
-			}
-		}
+		name := templateName(template)
 		if class, ok := e.Classes.Size(name); ok && class != "" {
-			put("storage class", class, "spec", "storageClassName")
+			put(template, class, "spec", "storageClassName")
 		}
 		if class, ok := e.Attributes.Size(name); ok && class == "" {
 			unstructured.RemoveNestedField(template, "spec", attributesField)
 		} else if ok {
-			put("VolumeAttributesClass", class, "spec", attributesField)
+			put(template, class, "spec", attributesField)
 		}
 		if size, ok := e.Sizes.Size(name); ok && BytesOfQuantity(storageRequest(template)) != BytesOfQuantity(size) {
-			put("size", size, "spec", "resources", "requests", "storage")
+			put(template, size, "spec", "resources", "requests", "storage")
 		}
 	})
-	return failed
 }
 
 // sizeChange is the class of a change of a claim template's size; false for any other field.
@@ -95,8 +84,6 @@ func sizeChange(path, old, wanted string) (class model.ChangeClass, changes, isS
 	}
 	from, to := BytesOfQuantity(old), BytesOfQuantity(wanted)
 	switch {
-	case from == 0 || to == 0:
-		return 0, false, false
 	case to > from:
 		return model.ChangeVolumesGrow, true, true
 	case to < from:
