@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -280,13 +279,4 @@ func (r *Reading) theirBudgets() (out []string) {
 func (r *Reading) isTheirs(budget string) bool {
 	_, saved := r.saved().Sets[budget]
 	return saved || r.set(budget) != nil
-}
-
-// short lists a few names.
-func short(all []string) string {
-	const few = 5
-	if len(all) > few {
-		return strings.Join(all[:few], ", ") + ", …"
-	}
-	return strings.Join(all, ", ")
 }

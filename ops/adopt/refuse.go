@@ -77,7 +77,7 @@ func Refusals(r *Reading, wish Wish) []Refusal {
 // busy refuses while crate-operator has begun something and not ended it: nothing would end it.
 func busy(o *Object, say func(string, string, ...any)) {
 	if doing := slices.Concat(o.Unfinished, o.Pending); len(doing) > 0 {
-		say("operator-busy", "crate-operator was stopped in the middle of something (%s): start it, let it end, and stop it again", short(doing))
+		say("operator-busy", "crate-operator was stopped in the middle of something (%s): start it, let it end, and stop it again", strings.Join(doing, ", "))
 	}
 	if o.Restores != "" {
 		say("operator-busy", "the snapshot %s is being restored (spec.cluster.restoreSnapshot): let it end first", o.Restores)
@@ -89,7 +89,7 @@ func busy(o *Object, say func(string, string, ...any)) {
 func operator(r *Reading, wish Wish, say func(string, string, ...any)) {
 	switch {
 	case len(r.Operator.Running) > 0:
-		say("operator-running", "crate-operator runs (%s): scale its Deployment to 0 first, and never uninstall it before the last step: helm uninstall deletes the CRD, and with it every cluster and its volumes", short(r.Operator.Running))
+		say("operator-running", "crate-operator runs (%s): scale its Deployment to 0 first, and never uninstall it before the last step: helm uninstall deletes the CRD, and with it every cluster and its volumes", strings.Join(r.Operator.Running, ", "))
 	case !r.Operator.Known && !wish.Stopped:
 		say("operator-unknown", "whether crate-operator runs cannot be seen (%s): stop it, and say so with --operator-stopped", r.Operator.Why)
 	}
@@ -205,7 +205,7 @@ func settings(all []Setting) string {
 	for _, s := range all {
 		out = append(out, fmt.Sprintf("%s = '%s'", s.Name, s.Value))
 	}
-	return short(out)
+	return strings.Join(out, ", ")
 }
 
 // back asks what has to be so before a cluster goes back.

@@ -65,6 +65,9 @@ type Step struct {
 // Steps are what is left to do, in order. A step says what it does as if those before it had been
 // done; whoever has done one looks again.
 func Steps(r *Reading, wish Wish) []Step {
+	if wish.Back && r.Saved == nil {
+		return nil
+	}
 	if r.Written != nil {
 		return writtenSteps(r, wish)
 	}
@@ -190,7 +193,7 @@ func detaching(r *Reading) (out []Step) {
 		case d.Owned || len(d.Diary) > 0:
 			words := "take its owner off, the CrateDB object, with which it would be deleted"
 			if len(d.Diary) > 0 {
-				words = "take crate-operator's annotations off (" + short(d.Diary) + ")"
+				words = "take crate-operator's annotations off (" + strings.Join(d.Diary, ", ") + ")"
 				if d.Owned {
 					words = "take its owner off, with which it would be deleted, and crate-operator's annotations"
 				}
@@ -253,9 +256,6 @@ func finishing(r *Reading) []Step {
 
 // stepsBack are what is left to give back.
 func stepsBack(r *Reading) []Step {
-	if r.Saved == nil {
-		return nil
-	}
 	var out []Step
 	var sets []Step
 	for _, name := range r.setNames() {

@@ -170,9 +170,6 @@ func marking(r *Reading) (out []Step) {
 // writtenBack are what is left to give back. The update strategy goes back last, and only where every
 // pod is of the template that the StatefulSet has: its controller would restart the others.
 func writtenBack(r *Reading) []Step {
-	if r.Saved == nil {
-		return nil
-	}
 	var out, sets []Step
 	for _, name := range r.setNames() {
 		sets = append(sets, rewritten(returning(r, name), "make it again around its pods, as it was but for its update strategy")...)
@@ -210,7 +207,7 @@ func writtenBack(r *Reading) []Step {
 // freeing gives each StatefulSet its update strategy back, and says which one stays as it is.
 func freeing(r *Reading) (out []Step, words string) {
 	for _, name := range r.setNames() {
-		s, strategy := r.set(name), strategyOf(r.Saved.Sets[name])
+		s, strategy := r.set(name), kept(r.Saved.Sets[name]).UpdateStrategy.Type
 		if strategy == OnDelete || s != nil && !s.Ours && s.Strategy != OnDelete {
 			continue
 		}
@@ -238,24 +235,16 @@ func strange(r *Reading, s *Set) string {
 	return r.Pods[i].Name
 }
 
-// strategyOf is the update strategy of a StatefulSet that was kept; RollingUpdate is Kubernetes' own.
-func strategyOf(set json.RawMessage) string {
-	var object struct {
-		Spec struct{ UpdateStrategy struct{ Type string } }
-	}
-	if json.Unmarshal(set, &object) != nil || object.Spec.UpdateStrategy.Type == "" {
-		return "RollingUpdate"
-	}
-	return object.Spec.UpdateStrategy.Type
+// keptSpec is what counts of a StatefulSet that was kept: the API server has given it each of these.
+type keptSpec struct {
+	Replicas       int
+	UpdateStrategy struct{ Type string }
 }
 
-// ReplicasOf is the number of pods of a StatefulSet that was kept.
-func ReplicasOf(set json.RawMessage) int {
-	var object struct{ Spec struct{ Replicas *int } }
-	if json.Unmarshal(set, &object) != nil || object.Spec.Replicas == nil {
-		return 1
-	}
-	return *object.Spec.Replicas
+func kept(set json.RawMessage) keptSpec {
+	var object struct{ Spec keptSpec }
+	_ = json.Unmarshal(set, &object)
+	return object.Spec
 }
 
 // refuseWritten are all reasons against the next write to such a cluster.
@@ -346,7 +335,7 @@ func writtenDatabase(r *Reading, say func(string, string, ...any)) {
 	case w.ClusterName != w.Asked:
 		say("differs-for-ever", "the cluster is called %q and the definition says %q (spec.cluster.name): nodes of two names never join", w.ClusterName, w.Asked)
 	case !sameNames(db.Nodes, w.NodeNames):
-		say("node-names", "the nodes are called %s, and would be called %s: nodes that change their names are strangers to the settings that name them; write nodePrefix as it is", short(db.Nodes), short(w.NodeNames))
+		say("node-names", "the nodes are called %s, and would be called %s: nodes that change their names are strangers to the settings that name them; write nodePrefix as it is", strings.Join(db.Nodes, ", "), strings.Join(w.NodeNames, ", "))
 	case len(db.Left) > 0:
 		say("settings-left", "cluster settings keep shards from where they belong (%s): nodes that come later stay empty, or shards stay unassigned; take them off (RESET GLOBAL)", settings(db.Left))
 	}
@@ -370,8 +359,8 @@ func writtenKeeps(r *Reading, say func(string, string, ...any)) {
 	}
 	for i := range r.Sets {
 		s := &r.Sets[i]
-		if was, kept := r.Saved.Sets[s.Name]; kept && s.Replicas != ReplicasOf(was) {
-			say("size-changed", "StatefulSet %s has %d pods and had %d: bring it to that number again first", s.Name, s.Replicas, ReplicasOf(was))
+		if was := r.Saved.Sets[s.Name]; was != nil && s.Replicas != kept(was).Replicas {
+			say("size-changed", "StatefulSet %s has %d pods and had %d: bring it to that number again first", s.Name, s.Replicas, kept(was).Replicas)
 		}
 		if s.Remade {
 			say("pods-remade", "the pod template of StatefulSet %s is stevedore's since a restart: pods would have to restart to go back", s.Name)

@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,6 +60,23 @@ func TestAHandwrittenSetIsHeldBeforeAnythingElse(t *testing.T) {
 	}, verbs(adopt.Steps(r, adopt.Wish{})))
 }
 
+// What one reading shows decides over single steps.
+func TestWhichStepsOfAHandwrittenSetRemain(t *testing.T) {
+	r := written()
+	r.Sets[0].Strategy, r.Sets[0].Observed = adopt.OnDelete, false
+	assert.Equal(t, []adopt.Verb{adopt.Save, adopt.Await, adopt.MakeSecret}, verbs(adopt.Steps(r, adopt.Wish{}))[:3], "its controller has not seen OnDelete yet")
+
+	r = written()
+	for i := range r.Pods {
+		r.Pods[i].Unmarked, r.Dependents[i].Unmarked = false, false
+	}
+	assert.Contains(t, verbs(adopt.Steps(r, adopt.Wish{})), adopt.Mark, "no claim says which cluster's data it has")
+
+	r = adoptedWritten()
+	r.Written.Services = []string{"crate-orders"}
+	assert.Contains(t, verbs(adopt.Steps(r, adopt.Wish{Back: true})), adopt.DropService, "the daemon has made it")
+}
+
 // The update strategy goes back last, and only where its controller would restart no pod.
 func TestTheUpdateStrategyGoesBackLastOrNotAtAll(t *testing.T) {
 	r := adoptedWritten()
@@ -68,6 +86,15 @@ func TestTheUpdateStrategyGoesBackLastOrNotAtAll(t *testing.T) {
 		adopt.CloseBudget, adopt.Orphan, adopt.Create, adopt.Unmark, adopt.DropUser, adopt.DropSecret, adopt.FreeUpdates, adopt.Forget,
 	}, verbs(steps))
 
+	r.Sets[0].Ours = false
+	steps = adopt.Steps(r, adopt.Wish{Back: true})
+	assert.Equal(t, adopt.FreeUpdates, steps[len(steps)-2].Verb)
+	assert.Equal(t, "s1", steps[len(steps)-2].UID, "one that is recreated meanwhile is not given it")
+
+	r.Saved.Sets["crate"] = json.RawMessage(`{"spec":{"replicas":2,"updateStrategy":{"type":"OnDelete"}}}`)
+	assert.NotContains(t, verbs(adopt.Steps(r, adopt.Wish{Back: true})), adopt.FreeUpdates, "it had OnDelete before")
+
+	r = adoptedWritten()
 	r.Sets[0].Ours, r.Pods[1].Revision = false, "r2"
 	steps = adopt.Steps(r, adopt.Wish{Back: true})
 	assert.NotContains(t, verbs(steps), adopt.FreeUpdates)
@@ -76,6 +103,8 @@ func TestTheUpdateStrategyGoesBackLastOrNotAtAll(t *testing.T) {
 
 func TestEachReasonAgainstAHandwrittenSetIsNamed(t *testing.T) {
 	for name, change := range map[string]func(*adopt.Reading){
+		"looked-after ":        func(r *adopt.Reading) { r.Sets[0].Ours = true },
+		"system-user-taken ":   func(r *adopt.Reading) { r.Saved, r.Written.User = &adopt.Saved{}, true },
 		"applied-by-another":   func(r *adopt.Reading) { r.Sets[0].Written.AppliedBy = "the Helm release shop" },
 		"differs-for-ever":     func(r *adopt.Reading) { r.Sets[0].Written.Wrong = []string{"serviceName is a and would be b"} },
 		"claims-go-with-it":    func(r *adopt.Reading) { r.Sets[0].Written.Deletes = true },
@@ -109,6 +138,7 @@ func TestEachReasonAgainstAHandwrittenSetIsNamed(t *testing.T) {
 		"groups-added": func(r *adopt.Reading) { r.Written.Groups = []string{"crate-data-new-orders"} },
 		"size-changed": func(r *adopt.Reading) { r.Sets[0].Replicas = 3 },
 		"pods-remade":  func(r *adopt.Reading) { r.Pods[0].Remade = true },
+		"pods-remade ": func(r *adopt.Reading) { r.Sets[0].Remade = true },
 		"not-released": func(r *adopt.Reading) { r.Released, r.Expected = false, adopt.Acting },
 		"not-adopted":  func(r *adopt.Reading) { r.Saved = nil },
 	} {
@@ -117,7 +147,10 @@ func TestEachReasonAgainstAHandwrittenSetIsNamed(t *testing.T) {
 			change(r)
 			refusals := adopt.Refusals(r, adopt.Wish{Back: true})
 			require.Len(t, refusals, 1)
-			assert.Equal(t, name, refusals[0].Name)
+			assert.Equal(t, strings.TrimSpace(name), refusals[0].Name)
 		})
 	}
+	refusals := adopt.Refusals(written(), adopt.Wish{Finish: true})
+	require.Len(t, refusals, 1)
+	assert.Equal(t, "nothing-to-finish", refusals[0].Name)
 }
