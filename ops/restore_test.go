@@ -97,7 +97,7 @@ func TestARestoreThatCannotBeSaysWhy(t *testing.T) {
 				w.repositories[name] = r.folders[otherFolder]
 			}
 		}},
-		{"another one is named", func(w *world) { w.desired.Backups.Restore.Snapshot = "nightly" }, "restore-waits", "has no snapshot nightly; it has " + olderOfLost + ", " + newestOfLost, func(w *world) {
+		{"another one is named", func(w *world) { w.desired.Backups.Restore.Snapshot = "nightly" }, "restore-waits", "has no snapshot nightly; the last that it has are " + olderOfLost + ", " + newestOfLost, func(w *world) {
 			w.desired.Backups.Restore.Snapshot = ""
 		}},
 		{"the one that is named is partial", func(w *world) { w.desired.Backups.Restore.Snapshot = "stevedore-nightly-20260102t030000z" }, "restore-failed", "is PARTIAL", func(w *world) {

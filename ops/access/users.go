@@ -107,25 +107,20 @@ func makeUser(t *pass.Pass, u model.User, s model.Secret) {
 	}
 	switch {
 	case !made || gone:
+		if next.Pending != s.Version {
+			next.Pending = s.Version
+			t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, next)
+		}
 		a.Kind = model.ActionSetUser
+		t.Harmless(a)
 	case next.Secret == s.Version && (next.Key == u.Secret.Key || next.Key == ""):
 		passwordChanged(t, next)
-		return
 	case next.Refused != s.Version:
 		a.Kind = model.ActionVerifyUser
 		t.Harmless(a)
-		return
-	case t.Record.Bootstrap.Done:
-		changePassword(t, next, a)
-		return
 	default:
-		a.Kind = model.ActionSetUser
+		changePassword(t, next, a)
 	}
-	if next.Pending != s.Version {
-		next.Pending = s.Version
-		t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, next)
-	}
-	t.Harmless(a)
 }
 
 // oddPassword refuses a password that nobody can type, or that the login does not take. If the

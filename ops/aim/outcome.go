@@ -10,13 +10,9 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// Outcome reports how a revision ended, once for each transition.
+// Outcome reports how a revision ended, and notes it.
 func Outcome(t *pass.Pass, kind model.OperationKind, status model.Status, refused string, r model.Report) {
-	next := model.Outcome{Revision: t.Record.Revision, Operation: kind, Status: status, Names: refused}
-	if t.Record.Last == next && kind == model.OperationUpdate {
-		return
-	}
-	t.Record.Last = next
+	t.Record.Last = model.Outcome{Revision: t.Record.Revision, Operation: kind, Status: status, Names: refused}
 	r.Status = status
 	t.Report(r)
 }

@@ -15,13 +15,10 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// Due is the window that waits longest; the zero value is none. Of one schedule only its last window
+// longest is the window that waits longest; the zero value is none. Of one schedule only its last window
 // counts: those before it were missed, and one snapshot makes up for all of them.
-func Due(v *view.View) model.DueSnapshot {
+func longest(v *view.View) model.DueSnapshot {
 	b := v.Record.Backups
-	if v.Desired.Backups == nil || b == nil {
-		return model.DueSnapshot{}
-	}
 	first := commanded(v)
 	asked := first.Schedule
 	if !b.Needed.IsZero() && v.Desired.Backups.SnapshotNewerThan > 0 && first.Schedule == "" {
@@ -46,10 +43,7 @@ func commanded(v *view.View) model.DueSnapshot {
 	if asked == "" || asked == v.Record.Backups.Command {
 		return model.DueSnapshot{}
 	}
-	schedule, at, ok := model.BackupCommand(asked)
-	if !ok || !scheduled(v, schedule) {
-		return model.DueSnapshot{}
-	}
+	schedule, at, _ := model.BackupCommand(asked) // one of which nothing can come is void, and has ended
 	return model.DueSnapshot{Schedule: schedule, At: at, Command: true}
 }
 
@@ -140,13 +134,11 @@ func recurs(schedule string) bool {
 	return schedule != definition.CommandSchedule && schedule != definition.BeforeSchedule
 }
 
-// took notes the window that a schedule has taken last.
+// took notes the window that a schedule of the definition has taken last.
 func took(b *model.Backups, schedule string, at time.Time) {
 	b.Schedules = slices.Clone(b.Schedules)
 	i := slices.IndexFunc(b.Schedules, func(r model.RecordedSchedule) bool { return r.Name == schedule })
-	if i < 0 {
-		b.Schedules = append(b.Schedules, model.RecordedSchedule{Name: schedule, Last: at})
-	} else if at.After(b.Schedules[i].Last) {
+	if i >= 0 && at.After(b.Schedules[i].Last) {
 		b.Schedules[i].Last = at
 	}
 }

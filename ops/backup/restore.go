@@ -197,14 +197,10 @@ func notFound(db *model.Database, r *model.RecordedRestore, want *definition.Res
 			there = append(there, s.Name)
 		}
 	}
-	const most = 5
-	switch {
-	case len(there) == 0:
+	if len(there) == 0 {
 		return fmt.Sprintf("the folder %s shows no snapshot that succeeded: `from` is wrong, or the repository does not answer", want.From)
-	case len(there) > most:
-		there = append([]string{"…"}, there[len(there)-most:]...)
 	}
-	return fmt.Sprintf("the folder %s has no snapshot %s; it has %s", want.From, want.Snapshot, strings.Join(there, ", "))
+	return fmt.Sprintf("the folder %s has no snapshot %s; the last that it has are %s", want.From, want.Snapshot, strings.Join(there[max(0, len(there)-5):], ", "))
 }
 
 // askTables asks for what is still to come; for everything, with views and functions, where no tables are named.

@@ -18,9 +18,6 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 		record.Restore = &next
 		return record
 	}
-	if record.Backups == nil {
-		return record
-	}
 	b := *record.Backups
 	switch a.Kind {
 	case model.ActionSetRepository:
@@ -35,9 +32,6 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 			b.Foreign, b.ForeignAt = result.Message, now
 		}
 	case model.ActionCreateSnapshot:
-		if b.Running == nil || b.Running.Name != a.Snapshot {
-			return record
-		}
 		running := *b.Running
 		switch result.Code {
 		case model.ResultMissing:

@@ -133,7 +133,7 @@ func due(t *pass.Pass) {
 		return
 	}
 	// While one waits the next window may come: it is the later one that is taken, and the wait goes on.
-	next := Due(&t.View)
+	next := longest(&t.View)
 	if next.Schedule != b.Due.Schedule {
 		// Since it was seen, not since it was due: what was missed while no daemon ran has not waited yet.
 		b.Waiting, b.Overdue = t.Now, false

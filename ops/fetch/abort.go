@@ -15,9 +15,6 @@ func abort(t *pass.Pass, f *model.Fetch) {
 	if !f.Aborted && !aim.Aborted(&t.View) {
 		return
 	}
-	if f.Verb == model.FetchDropKept && f.There() {
-		return // it is one statement
-	}
 	f.Aborted, f.Rest, f.Yields = true, nil, ""
 	switch {
 	case f.Step == model.FetchReady, f.Step == model.FetchSwap && !f.Sent:

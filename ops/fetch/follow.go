@@ -131,18 +131,23 @@ func come(t *pass.Pass, f *model.Fetch, lost []string) {
 // compareTable compares a table with what was recorded when the snapshot began: it has each operation that was done
 // before that, and may have more.
 func compareTable(t *pass.Pass, f *model.Fetch, table string, facts *model.TableFacts) {
-	i := slices.IndexFunc(t.Record.Backups.Taken, func(k model.TakenSnapshot) bool { return k.Name == f.Snapshot })
-	if i < 0 {
-		return
-	}
-	recorded, known := t.Record.Backups.Taken[i].Operations.Of(table)
-	switch {
+	switch recorded, known := operations(t, f, table); {
 	case !known && facts.Primaries > 0: // nothing was recorded of it
 	case facts.Operations >= recorded:
 		f.Compared++
 	default:
 		fails(f, fmt.Sprintf("%s has %d of the %d operations that were recorded", table, facts.Operations, recorded))
 	}
+}
+
+// operations are how many were recorded of a table when the snapshot began.
+func operations(t *pass.Pass, f *model.Fetch, table string) (recorded int64, known bool) {
+	for i := range t.Record.Backups.Taken {
+		if k := &t.Record.Backups.Taken[i]; k.Name == f.Snapshot {
+			return k.Operations.Of(table)
+		}
+	}
+	return 0, false
 }
 
 // lose notes tables that did not come. They are dropped, as what has not all its primaries stays red for ever; but not
@@ -293,9 +298,6 @@ func Tried(t *pass.Pass) {
 
 // Result is the record after an action of a Fetch.
 func Result(record model.Record, a model.Action, result model.Result, now time.Time) model.Record {
-	if record.Backups == nil || record.Backups.Fetch == nil || record.Backups.Fetch.Snapshot != a.Snapshot {
-		return record
-	}
 	b, f := *record.Backups, *record.Backups.Fetch
 	b.Fetch = &f
 	record.Backups = &b

@@ -93,11 +93,7 @@ func lostWords(t *pass.Pass, f *model.Fetch, table string) string {
 	} else {
 		words += fmt.Sprintf("; snapshot %s is of %s", f.Snapshot, f.Taken.UTC().Format(time.RFC3339))
 	}
-	i := slices.IndexFunc(t.Record.Backups.Taken, func(k model.TakenSnapshot) bool { return k.Name == f.Snapshot })
-	if i < 0 {
-		return words
-	}
-	switch recorded, known := t.Record.Backups.Taken[i].Operations.Of(table); {
+	switch recorded, known := operations(t, f, table); {
 	case !known:
 		return words + ". How many operations were done on it since is not known: none were recorded with the snapshot"
 	case live.Operations < recorded:
@@ -241,9 +237,6 @@ func swapped(b *model.Backups, f *model.Fetch, now time.Time) {
 
 // resultOfSwap is the record after an action on a table that is there.
 func resultOfSwap(b *model.Backups, f *model.Fetch, a model.Action, result model.Result, now time.Time) {
-	if len(f.Batch) != 1 || f.Batch[0] != a.Table {
-		return
-	}
 	switch kind, step := a.Kind, f.Step; {
 	case kind == model.ActionPrepareSwap && step == model.FetchReady && result.Code == model.ResultDone:
 		f.Index, f.Step, f.Sent, f.Held = result.Index, model.FetchSwap, false, ""
@@ -261,7 +254,7 @@ func resultOfSwap(b *model.Backups, f *model.Fetch, a model.Action, result model
 		f.Batch, f.Step, f.Index, f.Tried = nil, model.FetchNext, "", false // the next copy has another index
 	case kind == model.ActionDropKept && step == model.FetchDrop && result.Code == model.ResultDone:
 		b.Kept = without(b.Kept, f.Targets()[0])
-		f.Batch, f.Step, f.Done = nil, model.FetchNext, 1
+		f.Batch, f.Step, f.Failed, f.Done = nil, model.FetchNext, "", 1
 	case kind == model.ActionDropKept && step == model.FetchDrop:
 		fails(f, result.Message)
 		f.Batch, f.Step = nil, model.FetchNext

@@ -243,10 +243,8 @@ func busy(t *pass.Pass) string {
 		return away(t)
 	case !snapshots.OneVersion(db):
 		return "the nodes run more than one version"
-	case b.Fetch != nil && b.Fetch.Drill && db.Health.Colour == model.Red:
-		return "the cluster is red"
-	case b.Fetch != nil && b.Fetch.Drill && db.Health.Colour == model.ColourUnknown:
-		return "the health of the cluster is not known"
+	case b.Fetch != nil && b.Fetch.Drill && (db.Health.Colour == model.Red || db.Health.Colour == model.ColourUnknown):
+		return "the health of the cluster is " + db.Health.Colour.String()
 	}
 	return ""
 }
@@ -371,8 +369,6 @@ func unfit(t *pass.Pass, f *model.Fetch, table string, bytes int64) string {
 		return "a table " + f.Target(table) + " already exists, and is not changed: --schema names another schema"
 	case !f.Drill:
 		return ""
-	case model.Scratch(table):
-		return "it is of a drill itself"
 	case t.Desired.Backups.Drill == nil: // a person asked for it
 		return ""
 	}
