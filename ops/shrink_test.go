@@ -471,6 +471,7 @@ func TestAnOperationUnderWayIsNeverDone(t *testing.T) {
 	s.d.Sets[0].Replicas = 2
 	s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentTwoMasters)
 	from := []model.RecordedSet{{Name: hot, Group: "hot", Replicas: 4}}
+	s.r.Exclusions = &model.Exclusions{Set: hot, IDs: hot + "/2,gone"}
 	s.r.Operation = &model.Operation{
 		Kind: model.OperationShrink, Step: model.StepGone, Started: s.o.At, Revision: s.d.Revision, From: from, To: from,
 		Shrink: &model.Shrink{Set: hot, From: 4, To: 2, Before: 4, Since: s.o.At, Leaving: []model.LeavingNode{{Name: hot + "/2", ID: hot + "/2", Pod: hot + "-2", Ordinal: 2}, {Name: hot + "/3", ID: "gone", Pod: hot + "-3", Ordinal: 3}}},

@@ -108,7 +108,7 @@ var rules = append(asking(), []mutation{
 	{"shards-do-not-fit", "shardsFit", "out = append(out, gates.ShardsDoNotFit(\"the cluster\", total, limit.most, len(f.remaining), limit.name))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"draining", "scale.sayLeft", "t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))", "_ = db", "ops", aShrink},
 	{"drain-blocked", "drainBlocked", "t.Refuse(gates.DrainBlocked(d.shards, d.bytes, sh.Names(), db.Unassigned, sh.StillSince, blockers(&t.View, d)))", "", "ops", aShrink},
-	{"leaving-node-away", "drainReading", "\t\t\tt.Wait(gates.LeavingNode(n.Name, n.Pod))\n\t\t\treturn true\n", "			continue\n", "ops", aShrink},
+	{"leaving-node-away", "drainReading", "\t\t\tt.Wait(gates.LeavingNode(leaves.Name, leaves.Pod))\n\t\t\treturn true\n", "			continue\n", "ops", aShrink},
 	{"nodes-gone", "stillLeaving", "\t\t\tt.Wait(gates.NodesGone(\"pod \" + p.Name))\n", "", "ops", "TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone"},
 	silenced("exclusion-voids-others", "ExclusionVoidsOthers", "ops", "TestADrainEndsNobodysExclusionAndGoesOnWhenOthersEndTheEffectOfOurs"),
 	{"node-cannot-leave", "forecastWaits", "\t\tt.Refuse(gates.NodeCannotLeave(kept, distinct(keeps)))\n\t\treturn true\n", "", "ops", beforeAPod},

@@ -44,7 +44,7 @@ var steps = []mutation{
 	{"the nodes are looked for again before a set is made smaller", "lookEmpty", "allThere(nodes, 1, a.Members, \"\"); err != nil", "allThere(nodes, 1, \"\", \"\"); err != nil", "ops", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"a node on another volume is not the one that was drained", "lookEmpty", "if slices.Contains(names, n[1]) && !slices.Contains(ids, n[0]) {", "if false {", "ops", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"shards are looked for again before a set is made smaller", "empty", "case leaving(r) && !safe[of(r)]:", "case false:", "ops", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
-	{"an exclusion is said on the StatefulSet before it is set", "excludeStep", "if live.Hold != setting.Annotation(&t.View, x.Set) || drainReading(t, op) {", "if drainReading(t, op) {", "ops", "TestAnExclusionIsSaidOnItsStatefulSetBeforeItIsSet"},
+	{"an exclusion is said on the StatefulSet before it is set", "excludeStep", "if live := t.Live(sh.Set); live != nil && live.Hold != setting.Annotation(&t.View, x.Set) || drainReading(t, op) {", "if drainReading(t, op) {", "ops", "TestAnExclusionIsSaidOnItsStatefulSetBeforeItIsSet"},
 	{"drained is two readings apart", "drainStep", "if sh.Drained.IsZero() || !db.At.After(sh.Drained) {", "if false {", "ops", "TestADrainIsOverInTwoReadings"},
 	{"one voter leaves at a time", "nextReplicas", "\tif aim.Eligible(v, s) {\n", "	if false && aim.Eligible(v, s) {\n", "ops", "TestNodesLeaveEmptyAndOneVoterAtATime"},
 	{"what is about to be written is looked at again", "smallerStep", "\tcase d.shards > 0, d.moving, t.Observed.Database.Unassigned > 0, joined != nil", "	case joined != nil", "ops", "TestAShardThatComesBackBeforeTheWriteKeepsTheNodes"},

@@ -75,6 +75,14 @@ func Replicas(v *view.View, s model.RecordedSet) int {
 	return max(s.Replicas, Orphans(v, s.Name), pods)
 }
 
+// LiveReplicas are those of a StatefulSet; 0 where it is gone, until it is recreated.
+func LiveReplicas(v *view.View, set string) int {
+	if live := v.Live(set); live != nil {
+		return live.Replicas
+	}
+	return 0
+}
+
 // Orphans is how many replicas a StatefulSet needs that takes in all pods of this name: one
 // more than the highest ordinal, 0 without a pod.
 func Orphans(v *view.View, set string) int {

@@ -299,10 +299,7 @@ func Copies(replicas string, nodes int) int {
 	}
 	most := nodes - 1
 	if upper != "all" {
-		n, err := strconv.Atoi(upper)
-		if err != nil {
-			return 0
-		}
+		n, _ := strconv.Atoi(upper)
 		most = min(n, most)
 	}
 	return max(most, 0) + 1

@@ -206,7 +206,7 @@ func (f *Forecast) copiesFit() []model.Reason {
 			continue
 		}
 		for _, a := range f.db.Settings.Awareness {
-			if copies := f.copies(t, len(usable)); !f.zonesHold(f.members(), usable, a, copies, f.db.Settings.Forced[a]) && !zoned.add(t, usable, a, copies) {
+			if copies := copies(t, len(usable)); !f.zonesHold(f.members(), usable, a, copies, f.db.Settings.Forced[a]) && !zoned.add(t, usable, a, copies) {
 				lower.add(f, t, usable)
 				few = append(few, fmt.Sprintf("%s (number_of_replicas '%s' does not fit the nodes that remain in each %s)", t.Name, t.Replicas, a))
 			}
@@ -263,7 +263,7 @@ func (l *leftZones) lastOfZones() (out []model.Reason) {
 }
 
 // copies is how many of each shard there are on so many nodes: only a range shrinks with them.
-func (f *Forecast) copies(t *model.Table, nodes int) int {
+func copies(t *model.Table, nodes int) int {
 	lower, upper, _ := Bounds(t.Replicas)
 	return max(lower, min(upper, nodes-1)) + 1
 }
@@ -315,7 +315,7 @@ func (f *Forecast) needZone() []string {
 		t := &f.db.Tables[i]
 		usable := f.usable(t)
 		for _, a := range f.db.Settings.Awareness {
-			if len(f.lost(a)) > 0 && !f.zonesHold(f.members(), usable, a, f.copies(t, len(usable)), f.db.Settings.Forced[a]) && !slices.Contains(out, t.Name) {
+			if len(f.lost(a)) > 0 && !f.zonesHold(f.members(), usable, a, copies(t, len(usable)), f.db.Settings.Forced[a]) && !slices.Contains(out, t.Name) {
 				out = append(out, t.Name)
 			}
 		}
@@ -334,7 +334,7 @@ func (f *Forecast) shardsFit() []model.Reason {
 			continue
 		}
 		usable := len(f.usable(t))
-		copies := l.shards * f.copies(t, usable)
+		copies := l.shards * copies(t, usable)
 		total += copies
 		if t.TotalShardsPerNode > 0 && copies > t.TotalShardsPerNode*usable {
 			out = append(out, gates.ShardsDoNotFit(t.Name, copies, t.TotalShardsPerNode, usable, "routing.allocation.total_shards_per_node"))
@@ -391,7 +391,7 @@ func tiersOf(f *Forecast) (all *tier, tiers []*tier) {
 		usable := f.usable(t)
 		// A range that counts fewer copies then gives some of them up.
 		moving := l.moving
-		if spare := l.copies - l.shards*f.copies(t, len(usable)); spare > 0 {
+		if spare := l.copies - l.shards*copies(t, len(usable)); spare > 0 {
 			moving = l.moving / int64(l.leaving) * int64(max(0, l.leaving-spare))
 		}
 		own := slices.IndexFunc(tiers, func(g *tier) bool { return slices.Equal(g.nodes, usable) })

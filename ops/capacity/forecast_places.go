@@ -84,7 +84,7 @@ func (f *Forecast) placed() []model.Reason {
 			continue
 		}
 		// A range of replicas that counts fewer nodes gives copies up.
-		copies := f.copies(t, len(f.usable(t)))
+		copies := copies(t, len(f.usable(t)))
 		p.total[key] = copies
 		if left[key] < copies {
 			left[key]++

@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -329,8 +330,5 @@ func (p *places) why(h *homeless) string {
 		}
 		parts = append(parts, strings.Join(names, ", ")+": "+reason)
 	}
-	if len(parts) == 0 {
-		return "no node is left for it"
-	}
-	return strings.Join(parts, "; ")
+	return cmp.Or(strings.Join(parts, "; "), "no node is left for it")
 }

@@ -171,7 +171,7 @@ func (a *absence) writesWait(t *model.Table) bool {
 	for id := range all {
 		need, err := strconv.Atoi(t.WaitForActiveShards)
 		if strings.EqualFold(t.WaitForActiveShards, "ALL") {
-			need, err = a.copiesDesired(t, all[id]), nil
+			need, err = copies(t, a.usable(t)), nil
 		}
 		// Where a shard has no copy left every write waits, whatever it says.
 		if err == nil && left[id] > 0 && left[id] < need {
@@ -179,15 +179,6 @@ func (a *absence) writesWait(t *model.Table) bool {
 		}
 	}
 	return false
-}
-
-// copiesDesired is how many copies number_of_replicas means while the nodes are away.
-func (a *absence) copiesDesired(t *model.Table, now int) int {
-	lower, upper, ok := Bounds(t.Replicas)
-	if !ok {
-		return now
-	}
-	return max(lower, min(upper, a.usable(t)-1)) + 1
 }
 
 // usable counts the nodes that are left to a table.

@@ -78,10 +78,8 @@ func (m *Move) askCopies(v *view.View, c Check) (model.Reason, bool) {
 		return gates.HealthGreen(h.Colour.String(), m.SettledYellow, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(v))
 	case ClusterHealth:
 		return view.ClusterHealthWaits(v, m.SettledYellow)
-	case ReplicasComplete:
-		return m.replicas(v)
 	default:
-		return model.Reason{}, false
+		return m.replicas(v) // ReplicasComplete
 	}
 }
 

@@ -24,8 +24,9 @@ func abort(t *pass.Pass, f *model.Fetch) {
 	case f.Drill:
 		f.Step = model.FetchDrop
 	}
-	// A person's of which CrateDB has not answered yet may be there or not: it is asked for until that is known.
-	if !f.Drill {
+	// A person's of which CrateDB has not answered yet may be there or not: it is asked for until that is known, and may be
+	// all done by then.
+	if !f.Drill && (f.Done == 0 || f.Done < f.Of) {
 		fails(f, aborted)
 	}
 }

@@ -233,8 +233,6 @@ func busy(t *pass.Pass) string {
 		return "the definition has no spec.backups any more"
 	case t.Record.Operation != nil:
 		return "the operation " + string(t.Record.Operation.Kind) + " is under way"
-	case t.Record.Lock != nil:
-		return "the allocation lock is held"
 	case b.Running != nil:
 		return "snapshot " + b.Running.Name + " is being taken"
 	case b.Due.Schedule != "" && (b.Fetch == nil || b.Fetch.Drill || !b.Fetch.There()): // it waits for what comes already

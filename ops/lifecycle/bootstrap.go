@@ -35,9 +35,6 @@ func SystemUser(t *pass.Pass) {
 		access.SystemLogin(t, secret)
 		return
 	}
-	if !view.Bootstrapping(&t.View) {
-		return
-	}
 	if why := secret.Unusable[access.SystemKey]; why != "" && t.Record.Bootstrap.System.UID == "" {
 		t.Refuse(gates.PasswordUnusable(secret.Name, access.SystemKey, "the password of the system user", why))
 		return
@@ -175,33 +172,12 @@ func bootstrapEnds(t *pass.Pass) bool {
 		return false
 	}
 	c := t.Nodes(view.BootstrapSets(&t.View))
-	if reason, waits := gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy); waits && !foundedBefore(&t.View) && !aim.OnlyTemplateHelps(&t.View, view.BootstrapSets(&t.View)) {
-		t.Wait(reason)
+	if !aim.OnlyTemplateHelps(&t.View, view.BootstrapSets(&t.View)) && t.Waits(gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy)) {
 		return false
 	}
-	if t.Observed.Database.Recovered == model.No || t.Observed.Database.MasterNode == "" {
-		reason, _ := gates.Recovered(false, c.Joined, c.Expected)
-		t.Wait(reason)
-		return false
-	}
+	db := &t.Observed.Database
 	_, waits := access.Unmade(&t.View)
-	return !waits && !view.Restoring(&t.View)
-}
-
-// foundedBefore reports whether the record was lost after the bootstrap: the claims carry the
-// id of the cluster, and no template founds one any more. A node that is down does not make it
-// a new cluster, and is replaced only after the bootstrap has ended.
-func foundedBefore(v *view.View) bool {
-	found := false
-	for i := range v.Observed.Sets {
-		if live := &v.Observed.Sets[i]; live.Ours {
-			if live.InitialMasters {
-				return false
-			}
-			found = true
-		}
-	}
-	return found && v.Record.ClusterID != ""
+	return !t.Waits(gates.Recovered(db.Recovered != model.No && db.MasterNode != "", c.Joined, c.Expected)) && !waits && !view.Restoring(&t.View)
 }
 
 // oldestRunning is the effective version at the end of a bootstrap: another one may

@@ -33,10 +33,7 @@ func SuspendedNote(v *view.View, set string) string {
 	if s == nil {
 		return ""
 	}
-	text, err := json.Marshal(suspended{Replicas: s.Replicas, ClusterID: v.Record.ClusterID})
-	if err != nil {
-		return ""
-	}
+	text, _ := json.Marshal(suspended{Replicas: s.Replicas, ClusterID: v.Record.ClusterID}) // a number and a text
 	return string(text)
 }
 
@@ -72,9 +69,6 @@ func rebuildSuspended(t *pass.Pass) {
 			if s := view.Recorded(before, c.Set); s != nil && c.ClusterID == t.Record.ClusterID {
 				s.Replicas = max(s.Replicas, c.Ordinal+1)
 			}
-		}
-		if !aim.Running(before) {
-			return
 		}
 	}
 	t.Record.Suspended = before

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/ops/aim"
-	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -27,15 +26,10 @@ const (
 // then they are set and read back.
 func excludeStep(t *pass.Pass, op *model.Operation) {
 	sh, x := op.Shrink, t.Record.Exclusions
-	live := t.Live(sh.Set)
-	if x == nil || live == nil {
-		sh.Set, op.Step = "", model.StepNext
+	if live := t.Live(sh.Set); live != nil && live.Hold != setting.Annotation(&t.View, x.Set) || drainReading(t, op) {
 		return
 	}
-	if live.Hold != setting.Annotation(&t.View, x.Set) || drainReading(t, op) {
-		return
-	}
-	if s := view.Recorded(t.Record.Sets, sh.Set); s != nil && !sh.Masters && !within(x.IDs, t.Observed.Database.Settings.Exclude["_id"]) && len(forecast(&t.View, sh, []model.RecordedSet{*s}).Refusals()) > 0 {
+	if s := view.Recorded(t.Record.Sets, sh.Set); !sh.Masters && !within(x.IDs, t.Observed.Database.Settings.Exclude["_id"]) && len(forecast(&t.View, sh, []model.RecordedSet{*s}).Refusals()) > 0 {
 		// Tables want more since it was decided, and nothing is excluded yet: the gates
 		// before it say what.
 		aim.EndShrink(t)
@@ -53,11 +47,7 @@ func excludeStep(t *pass.Pass, op *model.Operation) {
 // exclude decides the next statement of what is recorded, and says whether one is left.
 func exclude(t *pass.Pass, x *model.Exclusions) bool {
 	db, before := &t.Observed.Database, len(t.Decision.Refusals)
-	pod := t.SQLPod()
-	if pod == "" {
-		return true
-	}
-	action := model.Action{Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: x.IDs, Before: x.Before, Beside: setting.OtherExclusions(&t.View)}
+	action := model.Action{Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), NodeIDs: x.IDs, Before: x.Before, Beside: setting.OtherExclusions(&t.View)}
 	if !within(x.IDs, db.Settings.Exclude["_id"]) {
 		action.Kind, action.NodeIDs = model.ActionExcludeNodes, strings.Join(x.Ours(), ",")
 		t.Harmless(action)
@@ -83,29 +73,23 @@ func exclude(t *pass.Pass, x *model.Exclusions) bool {
 func drainReading(t *pass.Pass, op *model.Operation) bool {
 	sh := op.Shrink
 	s := view.Recorded(t.Record.Sets, sh.Set)
-	live := t.Live(sh.Set)
-	if s == nil || live == nil {
-		return true
-	}
-	if live.Replicas > sh.Before || live.Replicas < s.Replicas && op.Step != model.StepSmaller {
-		t.Wait(gates.ReplicasLive(sh.Set, live.Replicas, s.Replicas))
+	n := aim.LiveReplicas(&t.View, sh.Set)
+	if n > sh.Before || n < s.Replicas && op.Step != model.StepSmaller {
+		t.Wait(gates.ReplicasLive(sh.Set, n, s.Replicas))
 		return true
 	}
 	// A leaving node that is away is said by its name, before any other is.
-	for _, n := range sh.Leaving {
-		if n.Ordinal < live.Replicas && n.ID != "" && t.Contact() && view.Absent(&t.View, n.Name) {
-			t.Wait(gates.LeavingNode(n.Name, n.Pod))
+	for _, leaves := range sh.Leaving {
+		if leaves.Ordinal < n && leaves.ID != "" && t.Contact() && view.Absent(&t.View, leaves.Name) {
+			t.Wait(gates.LeavingNode(leaves.Name, leaves.Pod))
 			return true
 		}
 	}
 	if shrinkReading(t, []model.RecordedSet{*s}) {
 		return true
 	}
-	if t.Refuses(setting.EndsOthersExclusions(&t.View)) {
-		// Theirs was changed after ours, and so it is theirs that is in force.
-		return true
-	}
-	return false
+	// Where theirs was changed after ours, it is theirs that is in force.
+	return t.Refuses(setting.EndsOthersExclusions(&t.View))
 }
 
 // drain is what one reading says of the nodes that leave.
@@ -197,11 +181,6 @@ func excludeAnother(t *pass.Pass, op *model.Operation, n *model.Node, i int) {
 // drainStep waits until the nodes that leave are empty, in two readings apart.
 func drainStep(t *pass.Pass, op *model.Operation) {
 	sh, db := op.Shrink, &t.Observed.Database
-	if t.Record.Exclusions == nil {
-		// They were given back meanwhile; it begins again.
-		sh.Set, op.Step = "", model.StepNext
-		return
-	}
 	if drainReading(t, op) {
 		sh.Drained = time.Time{}
 		return
@@ -410,7 +389,7 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 	}
 	if live.Replicas < sh.Before {
 		// Somebody has raised it again, to fewer than there were: the nodes above leave.
-		if x := t.Record.Exclusions; x != nil && setting.StillLeaving(t, x) {
+		if setting.StillLeaving(t, t.Record.Exclusions) {
 			return
 		}
 		sh.Before = live.Replicas
@@ -418,20 +397,14 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 	}
 	// The nodes that are to leave count again: nothing has happened to them.
 	aim.SetReplicas(t, sh.Set, sh.Before)
-	waits := drainReading(t, op)
-	d := drain{}
-	if !waits {
-		d = drained(&t.View, op)
-		drainProgress(t, sh, d)
-	}
-	joined, _ := unexcludedNode(&t.View, sh)
-	if reason, unhealthy := view.ClusterHealthWaits(&t.View, false); unhealthy && !waits {
-		t.Wait(reason)
-		waits = true
-	}
-	switch {
-	case waits:
+	if drainReading(t, op) || t.Waits(view.ClusterHealthWaits(&t.View, false)) {
 		aim.SetReplicas(t, sh.Set, to)
+		return
+	}
+	d := drained(&t.View, op)
+	drainProgress(t, sh, d)
+	joined, _ := unexcludedNode(&t.View, sh)
+	switch {
 	case d.shards > 0, d.moving, t.Observed.Database.Unassigned > 0, joined != nil, exclude(t, t.Record.Exclusions):
 		// Something came back between the check and the write.
 		sh.Drained, sh.Since = time.Time{}, t.Now
@@ -439,10 +412,7 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 			op.Step = model.StepDrain
 		}
 	default:
-		reason, waits := evidenceWaits(&t.View, sh, to)
-		if waits {
-			t.Wait(reason)
-		}
+		waits := t.Waits(evidenceWaits(&t.View, sh, to))
 		if waits && len(t.Observed.Database.Evidence) > 0 {
 			sh.Drained, sh.Since, op.Step = time.Time{}, t.Now, model.StepDrain
 			return
@@ -454,17 +424,10 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 	}
 }
 
-// beforeNext is asked once a node has left, before the next one does.
-var beforeNext = []check.Check{check.Contact, check.FreshReading}
-
 // goneStep waits until the pods are gone and the nodes with them.
 func goneStep(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
-	if x := t.Record.Exclusions; x != nil && setting.StillLeaving(t, x) {
-		return
-	}
-	m := check.Move{}
-	if m.Stop(t, beforeNext) {
+	if setting.StillLeaving(t, t.Record.Exclusions) {
 		return
 	}
 	now := aim.RecordedReplicas(&t.View, sh.Set)
@@ -475,7 +438,5 @@ func goneStep(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	op.Step = model.StepInclude
-	if setting.GiveBackExclusions(t); t.Record.Exclusions == nil {
-		sh.Set, op.Step = "", model.StepNext
-	}
+	setting.GiveBackExclusions(t)
 }

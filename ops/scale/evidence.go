@@ -25,14 +25,11 @@ func NeedsEvidence(desired *model.Desired, observed *model.Observed, record *mod
 	var v view.View
 	v.Desired, v.Observed, v.Record = *desired, *observed, *record
 	s := view.Recorded(v.Record.Sets, op.Shrink.Set)
-	if s == nil {
-		return model.Examination{}
-	}
 	if d := drained(&v, op); d.shards > 0 || d.moving || db.Unassigned > 0 {
 		return model.Examination{}
 	}
 	if op.Step == model.StepSmaller {
-		if live := v.Live(s.Name); live == nil || live.Replicas <= s.Replicas {
+		if aim.LiveReplicas(&v, s.Name) <= s.Replicas {
 			return model.Examination{} // it was done
 		}
 		return examination(&v, op.Shrink, s.Replicas)

@@ -33,9 +33,9 @@ func addedSets(v *view.View) []model.RecordedSet {
 // StatefulSet is deleted once it is empty, its claims stay.
 func removeSet(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
-	s, live := view.Recorded(t.Record.Sets, sh.Set), t.Live(sh.Set)
+	live := t.Live(sh.Set)
 	switch {
-	case s == nil, t.DesiredSet(sh.Set) != nil, aim.DrainStops(&t.View):
+	case t.DesiredSet(sh.Set) != nil, aim.DrainStops(&t.View):
 		sh.Set, op.Step = "", model.StepNext
 		return
 	case live == nil:
@@ -43,8 +43,8 @@ func removeSet(t *pass.Pass, op *model.Operation) {
 		t.Record.Sets = slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool { return s.Name == name })
 		sh.Set, op.Step = "", model.StepNext
 		return
-	case live.Replicas > 0 || s.Replicas > 0:
-		sh.Set, op.Step = "", model.StepNext // somebody raised it
+	case live.Replicas > 0:
+		t.Wait(gates.ReplicasLive(sh.Set, live.Replicas, 0)) // somebody has raised it
 		return
 	}
 	for i := range t.Observed.Pods {

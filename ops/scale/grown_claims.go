@@ -21,15 +21,11 @@ const claimLimit = 2 * time.Minute
 func claimsUnmarked(t *pass.Pass, op *model.Operation) bool {
 	unmarked := false
 	for _, to := range op.To {
-		from, live := view.Recorded(op.From, to.Name), t.Live(to.Name)
-		if live == nil || t.Record.ClusterID == "" {
-			continue
-		}
 		first := 0
-		if from != nil {
+		if from := view.Recorded(op.From, to.Name); from != nil {
 			first = from.Replicas
 		}
-		for ordinal := first; ordinal < min(to.Replicas, live.Replicas); ordinal++ {
+		for ordinal := first; ordinal < min(to.Replicas, aim.LiveReplicas(&t.View, to.Name)); ordinal++ {
 			seen := false
 			for c := range view.ClaimsOf(&t.View, to.Name, ordinal) {
 				seen = true
@@ -57,11 +53,7 @@ func newOnTrial(t *pass.Pass) bool {
 				continue
 			}
 			c := t.Nodes([]model.RecordedSet{s})
-			if t.Live(s.Name) == nil {
-				t.Wait(gates.SetRecreated(s.Name, "it is gone, and is recreated"))
-			} else {
-				t.Wait(gates.OtherPodDown(c.NotJoined, c.NotJoinedWhy))
-			}
+			t.Wait(gates.OtherPodDown(c.NotJoined, c.NotJoinedWhy))
 			return true
 		}
 	}

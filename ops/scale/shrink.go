@@ -95,10 +95,7 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 		return true
 	}
 	m := check.Move{Allocation: setting.NormalAllocation, Explained: view.YellowByLeaving(&t.View), MasterStable: &sh.MasterStable}
-	if m.Stop(t, BeforeDrain) {
-		return true
-	}
-	if setting.UnexplainedLock(t) || t.Record.Lock != nil {
+	if m.Stop(t, BeforeDrain) || setting.UnexplainedLock(t) || t.Record.Lock != nil {
 		return true
 	}
 	before := len(t.Decision.Refusals)
@@ -106,11 +103,7 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 		live := t.Live(s.Name)
 		if live == nil || live.Replicas != s.Replicas || !live.Ours {
 			// It is being applied, or was raised by hand, which is refused by name.
-			n := 0
-			if live != nil {
-				n = live.Replicas
-			}
-			t.Wait(gates.ReplicasLive(s.Name, n, s.Replicas))
+			t.Wait(gates.ReplicasLive(s.Name, aim.LiveReplicas(&t.View, s.Name), s.Replicas))
 			return true
 		}
 		if !sh.Hidden.IsZero() && t.Elapsed(sh.Hidden) < setting.HiddenRetry {
@@ -337,10 +330,6 @@ func sizes(v *view.View, from []model.RecordedSet) string {
 
 // shrinkAcknowledge is the last step: reacknowledge does it, and this waits for it.
 func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
-	if len(ToShrink(&t.View, op.Shrink.Masters)) > 0 && !t.Rejected && !t.Suspending {
-		op.Step = model.StepNext
-		return
-	}
 	if t.Waits(gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View))) {
 		return
 	}
@@ -382,10 +371,7 @@ func scaleTimeout(t *pass.Pass) {
 	r.Reason, r.Warning = "ShrinkTimedOut", true
 	r.Message = shrinkWords(op.From, op.To) + words
 	if of := op.Shrink.Replaces; of != "" {
-		r.Message = "draining the node of pod " + of + " for other volumes" + words
-		if removes(&t.View) {
-			r.Message = "draining the node of pod " + of + ", which is to do with fewer disks," + words
-		}
+		r.Message = "draining the node of pod " + of + " for its disks" + words
 	}
 	aim.Outcome(t, model.OperationShrink, model.StatusFailure, "scale-timeout", r)
 }

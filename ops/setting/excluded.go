@@ -91,11 +91,7 @@ func holdsData(v *view.View, p *model.Pod) bool {
 func hindranceWords(list []hindrance) []string {
 	out := make([]string, 0, len(list))
 	for _, h := range list {
-		nodes := h.nodes
-		if len(nodes) > 5 {
-			nodes = append(slices.Clone(nodes[:5]), "…")
-		}
-		out = append(out, h.entry+" keeps shards off "+strings.Join(nodes, ", ")+": "+h.remedy)
+		out = append(out, h.entry+" keeps shards off "+strings.Join(h.nodes, ", ")+": "+h.remedy)
 	}
 	return out
 }

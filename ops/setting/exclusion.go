@@ -18,10 +18,7 @@ func ExclusionsAnnotation(x *model.Exclusions) string {
 	said = append(said, `,"`+model.ExcludeSetting+`":`...)
 	said = appendQuoted(said, x.IDs)
 	if len(x.Tables) > 0 {
-		tables, err := json.Marshal(x.Tables)
-		if err != nil {
-			return ""
-		}
+		tables, _ := json.Marshal(x.Tables) // texts only
 		said = append(said, `,"tables":`...)
 		said = appendQuoted(said, string(tables))
 	}

@@ -111,16 +111,14 @@ func Settings(t *pass.Pass) {
 		stale := stale(&t.View, s)
 		shown, pod, read := shown(&t.View, s.Name, s.Value)
 		theirs, known := t.Record.OthersSettings.Get(s.Name)
+		asked, set := slices.Contains(t.Observed.Database.SettingsAsked, s.Name), setInCluster(&t.View, s)
+		is := set == model.Yes || known && manifest.SameSetting(shown, theirs) == model.Yes
 		switch {
 		case !stale || read && manifest.SameSetting(shown, s.Value) == model.Yes:
-		case !slices.Contains(t.Observed.Database.SettingsAsked, s.Name):
-			if known {
-				others = append(others, model.Setting{Name: s.Name, Value: theirs})
-			}
-		case read && (setInCluster(&t.View, s) == model.Yes || known && manifest.SameSetting(shown, theirs) == model.Yes):
+		case asked && read && is:
 			others = append(others, model.Setting{Name: s.Name, Value: shown})
 			t.Wait(gates.SettingNotEffective(s.Name, s.Value, shown, pod))
-		case setInCluster(&t.View, s) == model.Unknown:
+		case !asked || set == model.Unknown:
 			// The node that could say so is away for a moment.
 			if known {
 				others = append(others, model.Setting{Name: s.Name, Value: theirs})

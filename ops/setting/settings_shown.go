@@ -28,17 +28,9 @@ func shown(v *view.View, name, value string) (shown, pod string, read bool) {
 // nodesDiffer reports whether two nodes show different values, so that none was set in the cluster. A
 // share of the heap says nothing of it: each node prints it in bytes of its own.
 func nodesDiffer(v *view.View, name string) bool {
-	for i := range v.Observed.Database.Pods {
-		p := &v.Observed.Database.Pods[i]
-		other, ok := p.Settings.Get(name)
-		if _, bytes := manifest.BytesOf(manifest.PlainSetting(other)); !ok || bytes || p.ClusterID != v.Observed.Database.ClusterID {
-			continue
-		}
-		if manifest.SameSetting(other, v.Observed.Database.Effective[name]) == model.No {
-			return true
-		}
-	}
-	return false
+	other, pod, _ := shown(v, name, v.Observed.Database.Effective[name])
+	_, bytes := manifest.BytesOf(manifest.PlainSetting(other))
+	return pod != "" && !bytes
 }
 
 // setByOthers reports whether somebody else has set what is shown: it is neither ours nor what

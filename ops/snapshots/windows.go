@@ -16,31 +16,29 @@ const day = 24 * time.Hour
 
 // LastWindow is the last window of a schedule after one time and not after another; zero for none.
 func LastWindow(s definition.BackupSchedule, after, now time.Time) time.Time {
-	schedule, err := parse(s)
-	if err != nil {
-		return time.Time{} // the definition was checked
-	}
+	schedule := parse(s)
+	var found time.Time
 	// Most schedules have a window a day: those of years that nobody looked are not walked through.
 	for _, back := range []time.Duration{day, 32 * day, 400 * day} {
 		from := now.Add(-back)
 		if from.Before(after) {
 			from = after
 		}
-		var found time.Time
 		for at := schedule.Next(from); !at.IsZero() && !at.After(now); at = schedule.Next(at) {
 			found = at
 		}
 		if !found.IsZero() || from.Equal(after) {
-			return found.UTC()
+			break
 		}
 	}
-	return time.Time{}
+	return found.UTC()
 }
 
-// Next is the next window of a schedule; zero for none within five years.
+// Next is the next window of a schedule; zero for none within five years, and where this machine does not know
+// the time zone.
 func Next(s definition.BackupSchedule, now time.Time) time.Time {
-	schedule, err := parse(s)
-	if err != nil {
+	schedule := parse(s)
+	if schedule == nil {
 		return time.Time{}
 	}
 	return schedule.Next(now).UTC()
@@ -55,24 +53,21 @@ var parsed struct {
 	of map[[2]string]cron.Schedule
 }
 
-// parse reads a schedule in its time zone.
-func parse(s definition.BackupSchedule) (cron.Schedule, error) {
+// parse reads a schedule in its time zone: that of a definition was checked.
+func parse(s definition.BackupSchedule) cron.Schedule {
 	key := [2]string{s.TimeZone, s.Cron}
 	parsed.RLock()
 	known, ok := parsed.of[key]
 	parsed.RUnlock()
 	if ok {
-		return known, nil
+		return known
 	}
-	schedule, err := cron.ParseStandard("CRON_TZ=" + cmp.Or(s.TimeZone, "UTC") + " " + s.Cron)
-	if err != nil {
-		return nil, err
-	}
+	schedule, _ := cron.ParseStandard("CRON_TZ=" + cmp.Or(s.TimeZone, "UTC") + " " + s.Cron)
 	parsed.Lock()
 	defer parsed.Unlock()
 	if parsed.of == nil || len(parsed.of) >= mostParsed {
 		parsed.of = map[[2]string]cron.Schedule{}
 	}
 	parsed.of[key] = schedule
-	return schedule, nil
+	return schedule
 }

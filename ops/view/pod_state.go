@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -50,17 +51,15 @@ func PodState(v *View, name string, p *model.Pod) string {
 // whyMissing says why the StatefulSet could not make the pod or one of its claims. Where several
 // are missing, its controller stops at the first that is refused, and says nothing of the others.
 func whyMissing(v *View, name string) string {
-	set, _ := cutOrdinal(name)
+	set := name[:strings.LastIndexByte(name, '-')]
 	var other *model.KubernetesEvent
 	for i := range v.Observed.Explained.Events {
 		e := &v.Observed.Explained.Events[i]
-		if e.Kind != "StatefulSet" || e.Name != set {
-			continue
-		}
-		if e.Pod == name {
+		ours := e.Kind == "StatefulSet" && e.Name == set
+		if ours && e.Pod == name {
 			return refusedWords(e)
 		}
-		if other == nil {
+		if ours && other == nil {
 			other = e
 		}
 	}
@@ -70,19 +69,10 @@ func whyMissing(v *View, name string) string {
 	return unreadWords(v)
 }
 
-func cutOrdinal(pod string) (set, ordinal string) {
-	if dash := strings.LastIndexByte(pod, '-'); dash > 0 {
-		return pod[:dash], pod[dash+1:]
-	}
-	return pod, ""
-}
-
 // refusedWords are those of an event FailedCreate.
 func refusedWords(e *model.KubernetesEvent) string {
-	what, why, ok := strings.Cut(e.Message, " failed error: ")
-	if !ok {
-		what, why = "", e.Message
-	}
+	what, why, _ := strings.Cut(e.Message, " failed error: ")
+	why = cmp.Or(why, e.Message)
 	made := "pod " + e.Pod
 	if rest, ok := strings.CutPrefix(what, "create Claim "); ok {
 		claim, _, _ := strings.Cut(rest, " ")

@@ -118,17 +118,10 @@ func (g *growing) classWaits() string {
 	switch {
 	case g.classed():
 		return ""
-	case g.Phase != "Bound":
-		why = " (it has no volume yet)"
-	case g.asksClass():
 	case g.modifyFailed():
 		why = " (its driver failed)"
-	case g.Modify == model.ModifyPending:
-		why = " (its driver waits for the class)"
 	case g.Modify == model.ModifyInProgress:
 		why = " (its driver changes it)"
-	default:
-		why = " (its driver has not begun)"
 	}
 	return fmt.Sprintf("goes from %s to %s%s", gates.ClassName(g.Current), gates.ClassName(g.class), why)
 }
