@@ -109,6 +109,11 @@ func TestABudgetSaysOnceWhyItDoesNotWait(t *testing.T) {
 			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}
 			s.r.Budget.Closed = s.o.At.Add(-time.Hour)
 		}, "BudgetClosedTooLong", []string{"30m0s", "doc.t"}},
+		{"closed too long by policy", func(s *situation) {
+			s.o.Database.Unreplicated, s.d.Operations.Unreplicated = []string{"doc.one"}, "refuse"
+			s.r.Budgets, s.r.Budget.Note = []model.Budget{{Name: "crate-data-c"}}, "unreplicated-refused"
+			s.r.Budget.Closed = s.o.At.Add(-time.Hour)
+		}, "BudgetClosedTooLong", []string{"without replicas are doc.one"}},
 		{"closed too long for a pod", func(s *situation) {
 			s.o.Pods[0].Ready = false
 			s.r.Budgets = []model.Budget{{Name: "crate-data-c"}}

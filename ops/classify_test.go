@@ -149,6 +149,12 @@ func TestWhatIsMaterialised(t *testing.T) {
 		assert.Equal(t, old, got[0])
 		assert.Equal(t, saved, next)
 	})
+	t.Run("a StatefulSet that is being recreated keeps what is saved", func(t *testing.T) {
+		got, next, err := manifest.Materialise(all, saved, model.Effective{Sets: []model.EffectiveSet{{Name: "crate-data-hot-c", Gap: true}}})
+		require.NoError(t, err)
+		assert.Equal(t, []*unstructured.Unstructured{service, budget}, got)
+		assert.Equal(t, saved, next)
+	})
 	t.Run("a StatefulSet of the user's own travels as it is", func(t *testing.T) {
 		got, next, err := manifest.Materialise([]*unstructured.Unstructured{wanted}, nil, model.Effective{})
 		require.NoError(t, err)

@@ -362,3 +362,17 @@ func TestAWishThatHasChangedIsAskedOfTheSamePodFirst(t *testing.T) {
 	w.until(func() bool { return len(w.resized) > 2 })
 	assert.Equal(t, asked, w.resized[2])
 }
+
+// Admission refuses it, or it is more than the machine has: once it was refused again it is said, and tried on.
+func TestAResizeThatKubernetesRefusesIsSaid(t *testing.T) {
+	w := resizedWorld(t)
+	w.kubelet = map[string]model.ResizeStage{hot + "-0": model.ResizeAsked}
+	for range 20 {
+		_, _ = w.pass()
+	}
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.o.Failures = []model.Failure{{Action: model.Action{Kind: model.ActionResizePod, PodUID: s.o.Pods[2].UID}, Count: 2, Message: "exceeded quota: small"}}
+	d := s.decide()
+	assert.Contains(t, reasons(d.Waits), "resize-stopped")
+	assert.Contains(t, messages(d.Waits), "exceeded quota: small")
+}

@@ -17,6 +17,14 @@ var hiddenSchema = []model.Denial{
 	{Grantee: "system", Privilege: "DML", Class: "SCHEMA", Ident: "secret"}, {Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "secret"},
 }
 
+// manySchemas are more than one person types.
+var manySchemas = func() (all []model.Denial) {
+	for _, schema := range []string{"s1", "s2", "s3", "s4", "s5", "s6"} {
+		all = append(all, model.Denial{Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: schema})
+	}
+	return all
+}()
+
 func TestDenialsAreThoseOfTheUserAndOfAllItsRoles(t *testing.T) {
 	all := [][]string{
 		{"system", "GRANT", "AL", "CLUSTER", ""}, {"system", "GRANT", "DDL", "CLUSTER", ""}, {"system", "GRANT", "DML", "CLUSTER", ""}, {"system", "GRANT", "DQL", "CLUSTER", ""},
@@ -35,6 +43,9 @@ func TestDenialsAreThoseOfTheUserAndOfAllItsRoles(t *testing.T) {
 		{"one is missing", all[:3], nil, []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "CLUSTER", Lacks: true}}},
 		{"one is missing on the cluster only", append(all[:3:3], []string{"system", "GRANT", "DQL", "SCHEMA", "s"}), nil, []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "CLUSTER", Lacks: true}}},
 		{"one comes from a role", append(all[:3:3], []string{"r", "GRANT", "DQL", "CLUSTER", ""}), map[string][]string{"system": {"r"}}, nil},
+		{"in one order, however CrateDB lists them", append(all, []string{"system", "DENY", "DQL", "TABLE", "s.t"}, []string{"system", "DENY", "DQL", "SCHEMA", "s"}, []string{"system", "DENY", "DML", "SCHEMA", "s"}), nil, []model.Denial{
+			{Grantee: "system", Privilege: "DML", Class: "SCHEMA", Ident: "s"}, {Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "s"}, {Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "s.t"},
+		}},
 		{"a word that is not known", append(all, []string{"system", "MASK", "DQL", "TABLE", "s.t"}), nil, []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "s.t"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -55,6 +66,7 @@ func TestWhatSystemIsDeniedIsSaidInEveryPassAndReportedOnce(t *testing.T) {
 		{"a table by a role", []model.Denial{{Grantee: "auditor", Privilege: "DQL", Class: "TABLE", Ident: "s.t"}}, []string{"DQL on table s.t is denied to auditor", `REVOKE DQL ON TABLE "s"."t" FROM "auditor"`}},
 		{"the cluster", []model.Denial{{Grantee: "system", Privilege: "DML", Class: "CLUSTER"}}, []string{"DML is denied to system on the cluster", `GRANT DML TO "system"`}},
 		{"the cluster by a role", []model.Denial{{Grantee: "auditor", Privilege: "DML", Class: "CLUSTER"}}, []string{`REVOKE DML FROM "auditor"`}},
+		{"many schemas", manySchemas, []string{`Run: REVOKE DQL ON SCHEMA "s1" FROM "system"`, `"s5" FROM "system"; and so on`}},
 		{"nothing is granted", []model.Denial{{Grantee: "system", Privilege: "DML", Class: "CLUSTER", Lacks: true}}, []string{"system lacks DML on the cluster", `GRANT DML TO "system"`}},
 		{"sys itself", []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "sys"}}, []string{`GRANT ALL PRIVILEGES TO "system"; REVOKE ALL ON SCHEMA "sys" FROM "system"`}},
 	} {

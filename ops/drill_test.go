@@ -207,6 +207,15 @@ func TestADrillIsInNobodysWay(t *testing.T) {
 		w.pods[hot+"-1"].away = 50
 		w.until(func() bool { return len(w.restored) == 0 })
 	})
+	for _, colour := range []model.Colour{model.Red, model.ColourUnknown} {
+		t.Run("they are dropped while the health is "+colour.String(), func(t *testing.T) {
+			w := drilledWorld(t)
+			w.needs = 1000
+			w.drilling()
+			w.see = func(db *model.Database) { db.Health.Colour = colour }
+			w.until(func() bool { return len(w.restored) == 0 })
+		})
+	}
 	t.Run("they are dropped when a person asks for tables, and the drill ends", func(t *testing.T) {
 		w := drilledWorld(t)
 		w.needs = 1000

@@ -74,6 +74,10 @@ func TestAShrinkThatCouldNotEndIsRefusedWithNumbers(t *testing.T) {
 	}{
 		{"one replica fits", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "1"}, 5, 2, 1) }, nil, ""},
 		{"two replicas fit three nodes", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1) }, nil, ""},
+		{"two replicas fit where no node is in a zone", func(e *expected) {
+			e.db.Settings.Awareness = []string{"rack"}
+			e.spread(model.Table{Name: "doc.t", Replicas: "2"}, 5, 3, 1)
+		}, nil, ""},
 		{"three do not", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "3"}, 5, 4, 1) }, []string{"replicas-do-not-fit"}, "doc.t (number_of_replicas '3' needs 4 node(s), it may use 3). To go on, run ALTER TABLE \"doc\".\"t\" SET (number_of_replicas = '2-3'); or keep at least 4 data nodes"},
 		{"a range counts by its lower bound", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "0-4"}, 5, 5, 1) }, nil, ""},
 		{"all, from none", func(e *expected) { e.spread(model.Table{Name: "doc.t", Replicas: "0-all"}, 5, 5, 1) }, nil, ""},

@@ -1,9 +1,11 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/model"
@@ -37,4 +39,37 @@ func TestOnlyAClusterThatWasReleasedOrThatIsNothingIsForgotten(t *testing.T) {
 			assert.Contains(t, why, c.why)
 		})
 	}
+}
+
+// Somebody deletes the StatefulSet whose nodes are drained: it is waited for by its name, and an abort gives back what is held.
+func TestADrainWaitsForItsStatefulSet(t *testing.T) {
+	for _, step := range []string{model.StepExclude, model.StepDrain} {
+		t.Run(step, func(t *testing.T) {
+			w := stuckDrain(t)
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			op := *s.r.Operation
+			op.Step = step
+			s.r.Operation = &op
+			s.o.Sets = slices.DeleteFunc(s.o.Sets, func(o model.ObservedSet) bool { return o.Name == op.Shrink.Set })
+			d := s.decide()
+			assert.Equal(t, step, d.Record.Operation.Step)
+			assert.Contains(t, reasons(d.Waits), "replicas-live")
+			s.d.Abort = true
+			assert.Equal(t, model.StepInclude, s.decide().Record.Operation.Step)
+		})
+	}
+}
+
+// A group that cannot be made, and is taken out of the definition again, was never there.
+func TestANewGroupThatWasNeverMadeIsForgotten(t *testing.T) {
+	w := newWorld(t, tiers(3, -1))
+	w.run(60)
+	s := &situation{d: tiers(3, 2), o: w.observe(), r: w.record}
+	d := s.decide()
+	require.NotNil(t, d.Record.Operation)
+	require.Len(t, d.Record.Sets, 2)
+	s.d, s.r = tiers(3, -1), d.Record
+	d = s.decide()
+	assert.Len(t, d.Record.Sets, 1)
+	assert.Nil(t, d.Record.Operation)
 }

@@ -359,3 +359,16 @@ func TestAnAbortWaitsForASetOnTrialThatIsGone(t *testing.T) {
 	assert.NotNil(t, d.Record.Operation)
 	assert.Contains(t, reasons(d.Waits), "set-recreated")
 }
+
+// A new group would get the desired template while nobody has joined on another one.
+func TestANewGroupWaitsForASetOnTrial(t *testing.T) {
+	s := twoGroups(t)
+	s.r.OnTrial, s.r.Verified = []string{warm}, nil
+	s.away(warm + "-0")
+	s.d.Revision, s.d.Sets = "rev-next", append(slices.Clone(s.d.Sets), model.Set{Name: "crate-data-cold-c", Group: "cold", Data: true, Replicas: 1})
+	s.o.Applied.Revision = s.d.Revision
+	d := s.decide()
+	assert.Nil(t, d.Record.Operation)
+	assert.Len(t, d.Record.Sets, 2)
+	assert.Contains(t, reasons(d.Waits), "other-pod-down")
+}

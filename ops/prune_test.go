@@ -266,3 +266,41 @@ func TestADefinitionThatComesBackStopsTheDeletion(t *testing.T) {
 	assert.Equal(t, 3, d.Effective.Sets[0].Replicas)
 	assert.False(t, d.Effective.Sets[0].InitialMasters, "it would found a second cluster")
 }
+
+// What is left of a cluster that is being deleted is waited for, and data nodes go before dedicated masters.
+func TestADeletionTakesOneThingAfterTheOther(t *testing.T) {
+	begun := func(t *testing.T) *situation {
+		s := consenting(t)
+		s.r = s.decide().Record
+		s.later(lifecycle.DefaultRemovalDelay)
+		s.r = s.decide().Record
+		require.False(t, s.r.Removal.Began.IsZero())
+		return s
+	}
+	t.Run("data nodes go first", func(t *testing.T) {
+		s := begun(t)
+		master := s.o.Sets[0]
+		master.Name, master.Group = "crate-master-c", "master"
+		s.o.Sets = append([]model.ObservedSet{master}, s.o.Sets...)
+		assert.Equal(t, hot, s.decide().Disruptive.Set)
+	})
+	t.Run("a controller that has not seen that its pods are to go", func(t *testing.T) {
+		s := begun(t)
+		s.o.Sets[0].Replicas, s.o.Pods = 0, nil
+		s.o.Sets[0].Generation = s.o.Sets[0].ObservedGeneration + 1
+		d := s.decide()
+		assert.Nil(t, d.Disruptive)
+		assert.Contains(t, messages(d.Waits), "its controller has not counted yet")
+		s.o.Sets[0].ObservedGeneration++
+		assert.Equal(t, model.ActionDeleteSet, s.decide().Disruptive.Kind)
+	})
+	t.Run("an object that is being deleted", func(t *testing.T) {
+		s := begun(t)
+		going := leftover("Service", "s")
+		going.Terminating = true
+		s.o.Sets, s.o.Pods, s.o.Leftovers = nil, nil, []model.Leftover{going}
+		assert.Equal(t, model.StageRemovalPending, s.decide().Record.Stage)
+		s.o.Leftovers = nil
+		assert.Equal(t, model.StageRemoved, s.decide().Record.Stage)
+	})
+}

@@ -75,6 +75,72 @@ func TestATableIsReplacedByItsStateInASnapshot(t *testing.T) {
 	assert.Equal(t, 3, w.swaps)
 }
 
+// A table that is kept may be all that there is of it, and it may not be known what there is.
+func TestAKeptTableStaysWhereItIsNotKnownToBeOneOfTwo(t *testing.T) {
+	kept := func(w *world) string { return w.keptName("doc.t3") }
+	for _, c := range []struct {
+		name string
+		verb model.FetchVerb
+		see  func(w *world, db *model.Database)
+		text string
+	}{
+		{"it is not known which tables there are", model.FetchUndo, func(w *world, db *model.Database) { db.Restore.Known, db.Restore.Tables = false, nil }, "the tables are not known"},
+		{"a shard of the table is lost", model.FetchDropKept, func(w *world, db *model.Database) { db.Restore.Missing = append(db.Restore.Missing, "doc.t3") }, "not all primaries of doc.t3 are there"},
+		{"a shard of it is lost, and it is to come back", model.FetchUndo, func(w *world, db *model.Database) { db.Restore.Missing = append(db.Restore.Missing, kept(w)) }, "are there"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := replaces(t)
+			w.calmed()
+			w.see = func(db *model.Database) { c.see(w, db) }
+			w.now = w.now.Add(time.Minute)
+			w.commands.FetchAt = model.FetchCommand{At: w.now, Verb: c.verb, Tables: []string{"doc.t3"}}.String()
+			d := afterPasses(t, w, 20)
+			assert.Contains(t, messages(d.Waits), c.text)
+			assert.Equal(t, 1, w.swaps)
+			assert.Empty(t, w.dropped)
+			assert.Len(t, w.record.Backups.Kept, 1)
+			w.see = nil
+			w.calmed()
+			assert.Empty(t, w.record.Backups.Fetched.Failed)
+		})
+	}
+	t.Run("there is no other", func(t *testing.T) {
+		w := replaces(t)
+		w.calmed()
+		w.see = func(db *model.Database) {
+			db.Restore.Tables = slices.DeleteFunc(slices.Clone(db.Restore.Tables), func(name string) bool { return name == "doc.t3" })
+		}
+		w.then(model.FetchDropKept)
+		assert.Contains(t, w.record.Backups.Fetched.Failed, "is all that there is of it: it stays")
+		assert.Empty(t, w.dropped)
+		assert.Len(t, w.record.Backups.Kept, 1)
+	})
+	t.Run("it is aborted before it comes back", func(t *testing.T) {
+		w := replaces(t)
+		w.calmed()
+		w.incomplete = 1000
+		w.now = w.now.Add(time.Minute)
+		w.commands.FetchAt = model.FetchCommand{At: w.now, Verb: model.FetchUndo, Tables: []string{"doc.t3"}}.String()
+		w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchReady })
+		w.commands.Abort = "true"
+		w.until(func() bool { return w.record.Backups.Fetch == nil })
+		assert.Contains(t, w.record.Backups.Fetched.Failed, aborted)
+		assert.Empty(t, w.dropped, "it is no copy")
+		assert.Equal(t, 1, w.swaps)
+	})
+	t.Run("it is aborted once CrateDB was asked to drop it", func(t *testing.T) {
+		w := replaces(t)
+		w.calmed()
+		w.now = w.now.Add(time.Minute)
+		w.commands.FetchAt = model.FetchCommand{At: w.now, Verb: model.FetchDropKept, Tables: []string{"doc.t3"}}.String()
+		w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchDrop })
+		w.commands.Abort = "true"
+		w.until(func() bool { return w.record.Backups.Fetch == nil })
+		assert.Equal(t, []string{kept(w)}, w.dropped)
+		assert.Empty(t, w.record.Backups.Fetched.Failed, "it was done")
+	})
+}
+
 func TestWhatAReplacementLosesIsSaidBefore(t *testing.T) {
 	dry := func(c *model.FetchCommand) { c.Dry = true }
 	w := replaces(t, dry)

@@ -97,6 +97,7 @@ func TestARestoreThatCannotBeSaysWhy(t *testing.T) {
 				w.repositories[name] = r.folders[otherFolder]
 			}
 		}},
+		{"it is not known whether there are tables", func(w *world) { w.see = func(db *model.Database) { db.Restore = model.RestoreReading{} } }, "restore-waits", "it is not known whether the cluster has tables", func(w *world) { w.see = nil }},
 		{"another one is named", func(w *world) { w.desired.Backups.Restore.Snapshot = "nightly" }, "restore-waits", "has no snapshot nightly; the last that it has are " + olderOfLost + ", " + newestOfLost, func(w *world) {
 			w.desired.Backups.Restore.Snapshot = ""
 		}},
@@ -125,6 +126,36 @@ func TestARestoreThatCannotBeSaysWhy(t *testing.T) {
 			assert.NotEmpty(t, w.tableNames())
 		})
 	}
+}
+
+// Another restore was begun before: its tables are no evidence of this one.
+func TestTablesOfAnotherRestoreAreNotTakenForThoseOfThisOne(t *testing.T) {
+	w := restoredWorld(t)
+	w.until(func() bool { return w.record.Restore != nil })
+	w.record.Restore = &model.RecordedRestore{Of: "another", Attempts: 2}
+	w.restored = map[string]int{"doc.old": 0}
+	d := afterPasses(t, w, 40)
+	assert.Contains(t, messages(d.Waits), "tables of another restore are there")
+	assert.Equal(t, model.RestoreNew, w.record.Restore.Step)
+	w.restored = map[string]int{}
+	w.calm(200)
+	assert.ElementsMatch(t, []string{"doc.one", "doc.two", "doc.three"}, w.tableNames())
+}
+
+// What is not known of the tables is no end, and no failure.
+func TestARestoreOfWhichNothingIsKnownGoesOn(t *testing.T) {
+	w := restoredWorld(t)
+	w.needs = 30
+	w.until(func() bool { return w.record.Restore != nil && w.record.Restore.Step == model.RestoreRunning })
+	w.see = func(db *model.Database) { db.Restore = model.RestoreReading{} }
+	w.ahead(time.Hour)
+	d := afterPasses(t, w, 5)
+	assert.Contains(t, messages(d.Waits), "it is not known how far they are")
+	assert.Equal(t, model.RestoreRunning, w.record.Restore.Step)
+	w.see = nil
+	w.calm(200)
+	assert.ElementsMatch(t, []string{"doc.one", "doc.two", "doc.three"}, w.tableNames())
+	assert.Empty(t, w.dropped)
 }
 
 func TestTablesThatCannotBeFetchedAreDroppedAndAskedForAgain(t *testing.T) {

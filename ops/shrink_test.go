@@ -295,6 +295,10 @@ func TestEachGateHoldsAShrinkBack(t *testing.T) {
 			s.d.Sets = s.d.Sets[1:]
 			s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentRemoveGroup)
 		}, "", "master-group-stays"},
+		{"the group that is gone votes by its live template", func(s *situation) {
+			s.o.Sets[1].MasterEligible, s.d.Sets = true, s.d.Sets[:1]
+			s.d.Operations.Consent = append(s.d.Operations.Consent, definition.ConsentRemoveGroup)
+		}, "", "master-group-stays"},
 		{"new masters", func(s *situation) {
 			s.d.Sets = append([]model.Set{{Name: "crate-master-c", Group: "master", Dedicated: true, MasterEligible: true, Replicas: 3}}, s.d.Sets...)
 		}, "", "new-group-not-supported"},

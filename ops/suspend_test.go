@@ -462,3 +462,21 @@ func TestANewClusterCannotBeginSuspended(t *testing.T) {
 	require.Equal(t, []string{"suspend-before-bootstrap"}, reasons(d.Refusals))
 	require.Empty(t, w.sets)
 }
+
+// The password of `system` waits for the resume too, and a volume of another cluster for a person.
+func TestWhatASuspendedClusterWaitsForIsSaid(t *testing.T) {
+	w := suspendedWorld(t, wantedCluster(3))
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	i := slices.IndexFunc(s.o.Secrets, func(o model.Secret) bool { return strings.Contains(o.Name, "system") })
+	require.GreaterOrEqual(t, i, 0)
+	s.o.Secrets[i].Version.UID = "another"
+	assert.Contains(t, messages(s.decide().Waits), "user system")
+
+	s = &situation{d: wantedCluster(3), o: w.observe(), r: w.record}
+	s.o.Applied.Revision = s.d.Revision
+	require.NotNil(t, s.decide().Record.Operation, "it is resumed")
+	s.o.Claims[0].ClusterID = "another"
+	d := s.decide()
+	assert.Nil(t, d.Record.Operation)
+	assert.Contains(t, reasons(d.Refusals), "claim-of-another-cluster")
+}

@@ -66,7 +66,6 @@ type world struct {
 	// persistent and transient are cluster.routing.allocation.enable.
 	persistent, transient string
 	commands              model.Commands
-	// toySettings are cluster settings.
 	toySettings
 	toyData
 	toyEvidence
@@ -81,10 +80,11 @@ type world struct {
 	// applied is in memory: a kill loses it.
 	applied model.Applied
 
-	// leftovers are other objects that are made no more, vanished the clusters that
-	// are gone.
+	// leftovers are other objects that are made no more, vanished the clusters that are gone,
+	// disrupted those that have nodes down.
 	leftovers []model.Leftover
 	vanished  model.Vanished
+	disrupted []string
 
 	reports []model.Report
 	said    []string
@@ -177,7 +177,7 @@ func (w *world) observe() (o model.Observed) {
 	defer func() { w.seeVolumes(&o) }()
 	defer func() { w.seeDisks(&o) }()
 	defer func() { w.seeCompute(&o) }()
-	o.Leftovers, o.Vanished = append([]model.Leftover(nil), w.leftovers...), w.vanished
+	o.Leftovers, o.Vanished, o.Disrupted = append([]model.Leftover(nil), w.leftovers...), w.vanished, w.disrupted
 	db := model.Database{At: w.now}
 	system := w.secrets["user-system-c"]
 	in := system != nil && w.users["system"] != nil && w.users["system"].password == string(system.data["password"])
