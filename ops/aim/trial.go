@@ -288,33 +288,6 @@ func BudgetOpen(v *view.View) bool {
 	return slices.ContainsFunc(v.Observed.Budgets, func(b model.ObservedBudget) bool { return b.MaxUnavailable != 0 })
 }
 
-// OnItsWay is a pod on its set's desired template that has not joined, where none of the set
-// has: with a lost record, other sets wait for it. A pod that came back in this restart and is
-// down again is none. nil where there is none.
-func OnItsWay(v *view.View, op *model.Operation) *model.Pod {
-	if !v.Contact() {
-		return nil
-	}
-	for _, s := range v.Record.Sets {
-		live := v.Live(s.Name)
-		if live == nil || view.PendingRestart(v, s.Name) || v.DesiredSet(s.Name) == nil || JoinedOnLive(v, s.Name) {
-			continue
-		}
-		done := func(p *model.Pod) bool {
-			return view.OnLive(p, live) && p.Ordinal < s.Replicas && slices.Contains(op.Restart.Done, p.UID)
-		}
-		if v.AnyPod(done) {
-			continue
-		}
-		for ordinal := range s.Replicas {
-			if p := v.Pod(s.Name, ordinal); p != nil && p.Template == live.Template {
-				return p
-			}
-		}
-	}
-	return nil
-}
-
 // Remember notes which template is kept to roll back to: what the set had before, or what its
 // pods have joined on since.
 func Remember(t *pass.Pass, e *model.EffectiveSet) {
@@ -338,22 +311,7 @@ func MayRollBack(v *view.View, set string) bool {
 }
 
 // WaitsForOtherTrial reports whether a pod waits because it would be the first on its set's template
-// while another set waits for its own first one. A pod comes back by itself on a template that
-// runs for others of its set, whatever is under way.
+// while another set holds the trial.
 func WaitsForOtherTrial(v *view.View, p *model.Pod) bool {
-	if JoinedOnLive(v, p.Set) {
-		return false
-	}
-	if view.Restarting(v) && v.Record.Operation.Restart.Set == p.Set {
-		// While the desired template waits for others, the pod is not tried on the live one.
-		return view.HasMaster(v) && view.PendingRestart(v, p.Set) && OtherTrialFirst(v, p.Set)
-	}
-	return (view.Restarting(v) || runsFor(v, p)) && OtherTrialFirst(v, p.Set)
-}
-
-// runsFor reports whether another pod of the set has joined on this pod's template.
-func runsFor(v *view.View, p *model.Pod) bool {
-	return v.AnyPod(func(q *model.Pod) bool {
-		return q.Set == p.Set && q.Name != p.Name && q.Template == p.Template && view.Joined(v, q)
-	})
+	return !JoinedOnLive(v, p.Set) && OtherTrialFirst(v, p.Set)
 }

@@ -12,32 +12,6 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// trialPod is a pod on its set's live template that has not joined, where none of the set has and
-// others still run the template before; nil where there is none.
-func trialPod(v *view.View, set string) *model.Pod {
-	live, s := v.Live(set), view.Recorded(v.Record.Sets, set)
-	if s == nil || live == nil || live.Template == "" {
-		return nil
-	}
-	var found *model.Pod
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
-		if p.Set != set || p.Ordinal >= s.Replicas || p.Template != live.Template || p.Terminating {
-			continue
-		}
-		if view.Joined(v, p) {
-			return nil
-		}
-		if found == nil || p.Ordinal < found.Ordinal {
-			found = p
-		}
-	}
-	if p := aim.FirstOutdated(v, set); p == nil || p.Template == live.Template {
-		return nil
-	}
-	return found
-}
-
 // returnsByItself reports whether this pod starts again by itself on the template before: it was well
 // on that when the restart took its first pod down. The new template has to be verified before
 // another pod is put on it: if it does not run, this pod is the one that is left.

@@ -27,8 +27,7 @@ func nextStep(t *pass.Pass, op *model.Operation) {
 	case aim.LeavesStuck(t, r):
 		return
 	}
-	first := aim.OnItsWay(&t.View, op)
-	set := nextSet(&t.View, op, first)
+	set := nextSet(&t.View, op)
 	switch {
 	case set == "":
 		endStep(t, op)
@@ -39,7 +38,7 @@ func nextStep(t *pass.Pass, op *model.Operation) {
 		if r.Set != set {
 			beginsNext(t, r, set)
 		}
-		takePod(t, op, set, first)
+		takePod(t, op, set)
 	}
 }
 
@@ -72,11 +71,8 @@ func otherOperationFirst(v *view.View, op *model.Operation) bool {
 }
 
 // nextSet is the set that is restarted now; "" where none is to be.
-func nextSet(v *view.View, op *model.Operation, first *model.Pod) string {
+func nextSet(v *view.View, op *model.Operation) string {
 	set := aim.NextSet(v)
-	if set != "" && first != nil {
-		set = first.Set
-	}
 	if staysWith(v, op, set) {
 		return op.Restart.Set
 	}
@@ -130,22 +126,14 @@ func endStep(t *pass.Pass, op *model.Operation) {
 }
 
 // takePod chooses the pod of a set, and records the allocation lock under which it goes.
-func takePod(t *pass.Pass, op *model.Operation, set string, first *model.Pod) {
+func takePod(t *pass.Pass, op *model.Operation, set string) {
 	r, applied := op.Restart, templateApplied(&t.View, set)
-	if first != nil && first.Set == set && applied {
-		op.Step, r.Pod, r.Since = model.StepDown, first.Name, t.Now
-		return
-	}
 	p := aim.FirstOutdated(&t.View, set)
 	if !applied || p == nil {
 		othersWait(t)
 		return
 	}
 	if setting.UnexplainedLock(t) {
-		return
-	}
-	if q := trialPod(&t.View, set); q != nil { // with the record lost meanwhile
-		op.Step, r.Pod, r.Since = model.StepDown, q.Name, t.Now
 		return
 	}
 	if !t.Record.LockHidden.IsZero() && t.Elapsed(t.Record.LockHidden) < setting.HiddenRetry {
