@@ -17,14 +17,11 @@ func refuseSmaller(t *pass.Pass) {
 	if !smaller(&t.View) && !fewer(&t.View) || SmallerUnread(&t.View) || !db.Settings.DiskThreshold {
 		return
 	}
-	nodes := disksAfter(&t.View)
+	nodes, known := disksAfter(&t.View), true
 	var room, widest, bytes, largest int64
 	for _, disks := range nodes {
-		all, one, known := capacity.RoomOf(disks, db.Settings.LowWatermark)
-		if !known {
-			return
-		}
-		room, widest = room+all, max(widest, one)
+		all, one, read := capacity.RoomOf(disks, db.Settings.LowWatermark)
+		room, widest, known = room+all, max(widest, one), known && read
 	}
 	for i := range db.Nodes {
 		bytes += db.Nodes[i].Bytes
@@ -33,7 +30,7 @@ func refuseSmaller(t *pass.Pass) {
 		largest = max(largest, db.Shards[i].Bytes)
 	}
 	switch {
-	case len(nodes) == 0:
+	case len(nodes) == 0, !known:
 	case bytes > room:
 		t.Refuse(gates.VolumesTooSmall("the shards of all nodes", bytes, room, db.Settings.LowWatermark, len(nodes)))
 	case largest > widest:

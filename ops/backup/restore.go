@@ -269,9 +269,6 @@ func tellFailed(t *pass.Pass, why string) {
 
 // RestoreResult is the record after an action of a restore.
 func RestoreResult(record model.Record, a model.Action, result model.Result, now time.Time) model.Record {
-	if record.Restore == nil || record.Restore.Repository != a.Repository {
-		return record
-	}
 	r := *record.Restore
 	switch a.Kind {
 	case model.ActionRestoreUsers:

@@ -124,9 +124,6 @@ func widens(t *pass.Pass) {
 func usingDisks(v *view.View) (using, lacking []string, total int) {
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
-		if view.Recorded(v.Record.Sets, p.Set) == nil {
-			continue
-		}
 		if total++; view.SurplusOf(v, p) != "" {
 			using = append(using, p.NodeName)
 		}
