@@ -73,3 +73,14 @@ func TestANewGroupThatWasNeverMadeIsForgotten(t *testing.T) {
 	assert.Len(t, d.Record.Sets, 1)
 	assert.Nil(t, d.Record.Operation)
 }
+
+// An annotation that somebody has spoilt is ours all the same: the lock is given back to what it begins from.
+func TestALockWhoseAnnotationCannotBeReadIsGivenBack(t *testing.T) {
+	for _, hold := range []string{"{", `{"before":""}`} {
+		s := made(t)
+		s.o.Sets[0].Hold, s.r = hold, model.Record{}
+		lock := s.decide().Record.Lock
+		require.NotNil(t, lock)
+		assert.Equal(t, "all", lock.Before)
+	}
+}

@@ -301,6 +301,10 @@ func TestADeletionTakesOneThingAfterTheOther(t *testing.T) {
 		s.o.Sets, s.o.Pods, s.o.Leftovers = nil, nil, []model.Leftover{going}
 		assert.Equal(t, model.StageRemovalPending, s.decide().Record.Stage)
 		s.o.Leftovers = nil
-		assert.Equal(t, model.StageRemoved, s.decide().Record.Stage)
+		s.r = s.decide().Record
+		assert.Equal(t, model.StageRemoved, s.r.Stage)
+		s.o.Leftovers = []model.Leftover{leftover("Service", "s")}
+		d := s.decide()
+		assert.Empty(t, d.Actions(), "what comes later is somebody else's")
 	})
 }

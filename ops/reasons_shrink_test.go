@@ -147,6 +147,16 @@ func TestAGroupIsRemovedWhenItsLastPodIsGone(t *testing.T) {
 	o.Pods = append(o.Pods, model.Pod{Name: cold + "-1", Set: cold, Ordinal: 1, Terminating: true})
 	assert.False(t, deletes(o))
 	assert.Contains(t, reasons(ops.Decide(w.desired, o, w.record, model.Policy{}, w.now).Waits), "nodes-gone")
+
+	o = w.observe()
+	i := slices.IndexFunc(o.Sets, func(s model.ObservedSet) bool { return s.Name == cold })
+	o.Sets = slices.Clone(o.Sets)
+	o.Sets[i].Replicas = 1
+	d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
+	assert.Nil(t, d.Disruptive)
+	assert.Contains(t, reasons(d.Waits), "replicas-live", "somebody has raised it")
+	again := ops.Decide(tiers(3, 2), w.observe(), d.Record, model.Policy{}, w.now)
+	assert.Nil(t, again.Disruptive, "it is desired again")
 }
 
 func TestNothingBeginsBeforeExclusionsAreGivenBack(t *testing.T) {

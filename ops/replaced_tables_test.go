@@ -141,6 +141,23 @@ func TestAKeptTableStaysWhereItIsNotKnownToBeOneOfTwo(t *testing.T) {
 	})
 }
 
+// What the name of the table is by then is hidden from system, and an exchange may have been done.
+func TestNoNamesAreExchangedThatSystemMayNotSee(t *testing.T) {
+	w := replaces(t)
+	w.incomplete = 1000
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchSwap })
+	w.incomplete = 0
+	w.see = func(db *model.Database) {
+		db.Denied = []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "SCHEMA", Ident: "doc"}}
+	}
+	d := afterPasses(t, w, 5)
+	assert.Contains(t, messages(d.Waits), "is whole, and waits: it is not known what became of")
+	assert.Zero(t, w.swaps)
+	w.see = nil
+	w.calmed()
+	assert.Equal(t, 1, w.swaps)
+}
+
 func TestWhatAReplacementLosesIsSaidBefore(t *testing.T) {
 	dry := func(c *model.FetchCommand) { c.Dry = true }
 	w := replaces(t, dry)

@@ -55,7 +55,12 @@ func TestAShardThatComesBackBeforeItsClaimsGoKeepsThem(t *testing.T) {
 			assert.Equal(t, model.StepDrain, again.Record.Operation.Step, "it is drained again")
 		})
 	}
-	again := ops.Decide(w.desired, w.observe(), d.Record, model.Policy{}, w.now)
+	o := w.observe()
+	o.Database.ShardsKnown = false
+	again := ops.Decide(w.desired, o, d.Record, model.Policy{}, w.now)
+	assert.Nil(t, again.Disruptive)
+	assert.Contains(t, reasons(again.Waits), "tables-known", "nobody knows whether one has come back")
+	again = ops.Decide(w.desired, w.observe(), d.Record, model.Policy{}, w.now)
 	require.NotNil(t, again.Disruptive)
 	assert.Equal(t, model.ActionDeleteClaims, again.Disruptive.Kind)
 }

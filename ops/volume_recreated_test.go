@@ -230,6 +230,7 @@ func TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld(t *testing.T)
 	}{
 		{"nothing is in the way", func(*situation) {}, model.StepRecreate, "it is deleted without its pods"},
 		{"the budget lets a pod go", func(*situation) {}, model.StepGuard, "is to keep every pod first"},
+		{"its budget is not there yet", func(s *situation) { s.o.Budgets = nil }, model.StepGuard, "is not there yet"},
 		{"its pods are without it already: the answer to its deletion was lost", func(s *situation) { s.o.Pods[1].Controller = "" }, model.StepRecreate, "Kubernetes deletes it without its pods"},
 		{"its last change was refused", func(s *situation) { s.o.ApplyErrors = []string{"denied the request"} }, model.StepRecreate, "is not applied yet"},
 		{"another definition has just come", func(s *situation) { s.o.Applied.Revision = "before" }, model.StepRecreate, "is not applied yet"},
