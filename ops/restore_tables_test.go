@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
@@ -135,6 +136,18 @@ func TestNothingIsDroppedWhileANodeIsAway(t *testing.T) {
 	assert.Empty(t, w.dropped)
 	w.calmed()
 	assert.Equal(t, []string{"old.t3"}, w.dropped)
+}
+
+// Seed 4200005086: the node of the only copy had joined again, and its shard had not started yet.
+func TestATableIsNotDroppedRightAfterItsNodeHasJoinedAgain(t *testing.T) {
+	w := asksFor(t, "old", "doc.t3")
+	w.unfetchable = map[string]int{"doc.t3": 1}
+	w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchDrop })
+	w.pods[hot+"-1"].away = 10
+	w.until(func() bool { return w.pods[hot+"-1"].away == 0 })
+	joined := w.now
+	w.until(func() bool { return len(w.dropped) > 0 })
+	assert.GreaterOrEqual(t, w.now.Sub(joined), fetch.Suspected)
 }
 
 func TestASnapshotThatIsBeingRestoredIsNotDropped(t *testing.T) {

@@ -118,10 +118,17 @@ func drop(t *pass.Pass, f *model.Fetch) {
 		return
 	}
 	why := cmp.Or(away(t), unseen(f, &t.Observed.Database))
-	if f.Verb == model.FetchReplace {
+	switch {
+	case f.Drill:
+		why = ""
+	case f.Verb == model.FetchReplace:
 		why = cmp.Or(unseen(f, &t.Observed.Database), stillComes(t, f)) // the whole copy goes, whatever has come of it
+	case why != "":
+		f.Suspect = time.Time{}
+	case f.Verb == "" && !missingLong(t, f):
+		why = "a node may bring their shards back"
 	}
-	if why != "" && !f.Drill {
+	if why != "" {
 		sayProgress(t, f, "tables that did not come are dropped later: "+why)
 		return
 	}
@@ -136,6 +143,15 @@ func drop(t *pass.Pass, f *model.Fetch) {
 	if view.HasMaster(&t.View) {
 		t.Harmless(action(t, f, kind))
 	}
+}
+
+// missingLong reports whether the tables have been missing for a while with all nodes there. After an abort nobody has
+// waited for that yet, and a table that came may have lost its shards with a node that has just joined again.
+func missingLong(t *pass.Pass, f *model.Fetch) bool {
+	if f.Suspect.IsZero() {
+		f.Suspect = t.Now
+	}
+	return t.Elapsed(f.Suspect) >= Suspected
 }
 
 // stillComes is why nobody can tell yet whether a table is a copy, of which the record was lost: a primary that came from a
