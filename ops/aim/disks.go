@@ -12,11 +12,6 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// NeedsDiskClasses reports whether a StatefulSet is to get claims of further disks: their class is read.
-func NeedsDiskClasses(d *model.Desired) bool {
-	return !d.Removed && model.Any(d.Changes, func(c *model.Change) bool { return c.Class == model.ChangeDisks })
-}
-
 // refuseDisks refuses further disks of which no volume could be made, or that may be another
 // node's: not what a pod has already. And it refuses to take away a disk that a pod has, whose
 // StatefulSet was recreated without it for a while.

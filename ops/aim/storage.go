@@ -61,7 +61,7 @@ func NeedsClasses(d *model.Desired, o *model.Observed) bool {
 			return w.Set == live.Set && w.Name == live.Name && otherClass(live.Class, w.Class)
 		})
 	}
-	return !d.Removed && (slices.ContainsFunc(o.Claims, grows) || slices.ContainsFunc(o.Volumes, other))
+	return slices.ContainsFunc(o.Claims, grows) || slices.ContainsFunc(o.Volumes, other)
 }
 
 // grows reports whether a claim asks for less than its template is to.

@@ -13,7 +13,8 @@ import (
 // a disk to come.
 func NeedsStorage(d *model.Desired, o *model.Observed) bool {
 	unmade := func(c model.ClaimClass) bool { return aim.Unmade(o, c.Set) }
-	return !d.Removed && slices.ContainsFunc(d.Storage, unmade) || aim.NeedsClasses(d, o) || aim.NeedsDiskClasses(d)
+	disks := func(c *model.Change) bool { return c.Class == model.ChangeDisks }
+	return !d.Removed && (slices.ContainsFunc(d.Storage, unmade) || aim.NeedsClasses(d, o) || model.Any(d.Changes, disks))
 }
 
 // RefuseClassless refuses a new cluster of which a claim could have no volume, before anything
