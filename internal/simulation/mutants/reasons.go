@@ -101,7 +101,7 @@ var reasons = []reason{
 	}},
 	{"said twice: the question after it, to the same node, holds as well", []guard{{reread, "stillUnreachable", ""}}},
 	{"words: another rule holds, or tells the same, with fewer of them", []guard{
-		{gate, "setting-not-effective", "setInCluster(&t.View, s) == model.Yes"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
+		{gate, "setting-not-effective", "asked && read && is"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
 		{gate, "bootstrap-first", "PendingRestart"}, {gate, "suspended", "t.DesiredSet(s.Name) == nil"},
 		{reread, "setSettings", "hidden"},
 	}},
