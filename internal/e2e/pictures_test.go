@@ -53,8 +53,14 @@ func waitsFor(container, reason string) func(*situation, *corev1.Pod) bool {
 
 func unschedulable(_ *situation, pod *corev1.Pod) bool {
 	return pod != nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable
+		return c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable && !beforeItsClaims(c.Message)
 	})
+}
+
+// beforeItsClaims reports whether the scheduler has seen a pod a moment before the claims that were made with it. It tries
+// again at once, here as on real nodes.
+func beforeItsClaims(message string) bool {
+	return strings.Contains(message, `persistentvolumeclaim "`) && strings.Contains(message, "not found")
 }
 
 var pictures = map[string]picture{
@@ -229,7 +235,7 @@ func (s *situation) warnings(reasons []string) []corev1.Event {
 	list, err := bed.Admin.CoreV1().Events(s.ns).List(s.ctx, metav1.ListOptions{})
 	require.NoError(s, err)
 	return slices.DeleteFunc(list.Items, func(e corev1.Event) bool {
-		return e.Type != corev1.EventTypeWarning || !slices.Contains(reasons, e.Reason)
+		return e.Type != corev1.EventTypeWarning || !slices.Contains(reasons, e.Reason) || beforeItsClaims(e.Message)
 	})
 }
 
