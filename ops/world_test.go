@@ -90,7 +90,6 @@ type world struct {
 	said    []string
 	// statements that crash was given.
 	crashed []string
-
 	// writes counts outgoing writes; the killAt-th ends the process, before it
 	// takes effect or after. lose drops the record at the same time.
 	writes, killAt int
@@ -315,6 +314,7 @@ func (w *world) pass() (d model.Decision, err error) {
 		d.Record.Saved = saved
 	}
 	d.Save = d.Save || !maps.Equal(d.Record.Saved, w.record.Saved)
+	require.NoError(w.t, d.Record.Validate(), "what is decided is not taken for damaged")
 	if d.Save {
 		w.write(func() { w.record = d.Record })
 	}

@@ -324,6 +324,9 @@ func (d *daemon) act(entry *entry, desired *model.Desired, decision *model.Decis
 // save writes the record where it is still as the entry was read, which it then is.
 func (d *daemon) save(entry *entry, next *model.Record) error {
 	w := d.w
+	if err := next.Validate(); err != nil {
+		w.violate("record", "the daemon saves a record that it would take for damaged: %s", err)
+	}
 	f, err := d.write()
 	if err != nil {
 		d.doubt()

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -34,8 +35,17 @@ func (r *Record) Validate() error {
 		return lacks("restart")
 	case (op.Kind == OperationShrink || op.Kind == OperationReplace || op.Kind == OperationRemoveDisks) && op.Shrink == nil:
 		return lacks("shrink")
+	case op.Shrink != nil && drains(op.Step) && r.Exclusions == nil:
+		return lacks("exclusions")
+	case op.Shrink != nil && (drains(op.Step) || op.Step == StepClaims) && !slices.ContainsFunc(r.Sets, func(s RecordedSet) bool { return s.Name == op.Shrink.Set }):
+		return fmt.Errorf("StatefulSet %q is drained, and is not recorded", op.Shrink.Set)
 	}
 	return nil
+}
+
+// drains reports whether a shrink has excluded nodes, or is about to: they are recorded together.
+func drains(step string) bool {
+	return step == StepExclude || step == StepDrain || step == StepSmaller || step == StepGone
 }
 
 // Countable refuses numbers of replicas that no definition may have: a list is made with an
