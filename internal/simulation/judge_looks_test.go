@@ -182,12 +182,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			d := w.daemons[0]
 			d.began, d.readAt, w.commits[0].visible = w.now-second, w.now-second, w.now-30*second
 			v := broken(func() { c.does(w, d) })
-			if c.invariant == "" {
-				require.Nil(t, v)
-				return
-			}
-			require.NotNil(t, v)
-			assert.Equal(t, c.invariant, v.Invariant, v.Message)
+			requireViolation(t, v, c.invariant, c.invariant != "")
 		})
 	}
 }

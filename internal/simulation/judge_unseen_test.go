@@ -42,12 +42,7 @@ func TestTheJudgeExcusesANodeAddedByHandInThisPassOnly(t *testing.T) {
 			w.now += c.before + 100
 			d.checked = w.now
 			v := broken(func() { w.judge.deletes(w, d, &w.slots[0]) })
-			if !c.red {
-				require.Nil(t, v)
-				return
-			}
-			require.NotNil(t, v)
-			assert.Equal(t, "B", v.Invariant, v.Message)
+			requireViolation(t, v, "B", c.red)
 		})
 	}
 }

@@ -76,12 +76,7 @@ func TestWhoWaitsSaysForWhat(t *testing.T) {
 				c.changes(w, d)
 				w.judge.tells(w, d)
 			})
-			if !c.broken {
-				require.Nil(t, v)
-				return
-			}
-			require.NotNil(t, v)
-			assert.Equal(t, "F", v.Invariant, v.Message)
+			requireViolation(t, v, "F", c.broken)
 		})
 	}
 }
@@ -142,12 +137,7 @@ func TestWhatBeginsAndEndsIsSoByWhatWasShown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := ruled(t, c.does)
-			if c.invariant == "" {
-				require.Nil(t, v)
-				return
-			}
-			require.NotNil(t, v)
-			assert.Equal(t, c.invariant, v.Invariant, v.Message)
+			requireViolation(t, v, c.invariant, c.invariant != "")
 		})
 	}
 }

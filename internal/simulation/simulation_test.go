@@ -231,6 +231,17 @@ func broken(does func()) (v *Violation) {
 	return nil
 }
 
+// requireViolation requires that the judge found this invariant broken, or nothing.
+func requireViolation(t *testing.T, v *Violation, invariant string, breaks bool) {
+	t.Helper()
+	if !breaks {
+		require.Nil(t, v)
+		return
+	}
+	require.NotNil(t, v)
+	assert.Equal(t, invariant, v.Invariant, v.Message)
+}
+
 func TestAFailingScheduleShrinksToWhatItNeeds(t *testing.T) {
 	s := NewSchedule(7)
 	same := Minimise(s)
