@@ -3,9 +3,6 @@ package simulation
 import (
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"stevedore.dev/stevedore/ops/model"
 )
 
