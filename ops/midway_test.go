@@ -259,7 +259,6 @@ func TestAGroupThatGoesWhileItsPodIsStuckGivesBackTheAllocationLock(t *testing.T
 		return op != nil && op.Step == model.StepDown && op.Restart != nil && op.Restart.Set == cold && w.pods[cold+"-0"].away > 0
 	})
 	w.desired = tiers(3, -1)
-	assert.NotContains(t, kinds(w.at().decide()), model.ActionUnlockAllocation, "it has its time to come back")
 	w.ahead(time.Hour)
 	w.until(func() bool { return w.record.Lock == nil })
 }

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -70,6 +71,29 @@ func TestAClusterStateThatNothingChangesEndsTheWaitBeforeTheClock(t *testing.T) 
 			s.r.Operation.Restart.Since, s.o.Stable.Since, s.o.Stable.Unchanged = ago(s, 40*time.Second), ago(s, 40*time.Second), time.Time{}
 			c.change(s)
 			assert.Equal(t, c.waits, waits(s))
+		})
+	}
+}
+
+// A restart that was interrupted, for its StatefulSet was recreated, begins anew right after a node has come back.
+func TestAPodGoesOnlyOnceTheClusterHasStood(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		waits  bool
+	}{
+		{"a node has just come back", func(*situation) {}, true},
+		{"the same nodes for stableFor", func(s *situation) { s.o.Stable.Since = s.o.At.Add(-time.Hour) }, false},
+		{"the cluster state has been the same for a while", func(s *situation) { s.o.Stable.Unchanged = s.o.At.Add(-time.Minute) }, false},
+		{"the pod that goes is not ready", func(s *situation) { s.podOf(hot + "-0").Ready = false }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := restarting(t, model.StepNext)
+			s.d.Operations.StableFor, s.o.Stable.Since, s.o.Stable.Unchanged = 0, s.o.At, s.o.At
+			c.change(s)
+			d := s.decide()
+			assert.Equal(t, c.waits, slices.Contains(reasons(d.Waits), "stable-for"), "%v", d.Waits)
+			assert.Equal(t, !c.waits, d.Record.Lock != nil, "%v", d.Waits)
 		})
 	}
 }

@@ -62,10 +62,10 @@ type judge struct {
 	// lowered is when each set was last made smaller, and seen when whoever did it had last
 	// asked where the copies are.
 	lowered, seen [3]millis
-	// restarted is the pod that a daemon took down last, at what time, and nil once it went
-	// down by something else; lostRecord is when nobody knew of it any more.
-	restarted               *slot
-	restartedAt, lostRecord millis
+	// restarted is the pod that a daemon took down last, and nil once it went down by something
+	// else; lostRecord is when the record was lost.
+	restarted  *slot
+	lostRecord millis
 	// consent: a definition that lets volumes be deleted was applied, and none since that does not.
 	consent bool
 	judgedBackups

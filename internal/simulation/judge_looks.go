@@ -69,7 +69,7 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 	j.reasoned(w, d, l)
 	j.ranges(w, d, l)
 	j.keepsPace(w, d, l)
-	j.restarted, j.restartedAt = l, d.began
+	j.restarted = l
 }
 
 // ranges: of a table with a range of replicas, which stays green with fewer, each shard has
@@ -117,12 +117,11 @@ func (w *world) hasCopies(l *slot) bool {
 }
 
 // keepsPace: between two restarts all nodes stay members for stableFor, or the cluster state
-// stays the same for a shorter time, unless somebody has asked for something else since, or
-// the next pod serves nobody.
+// stays the same for a shorter time, whatever somebody has asked for since, unless the next pod
+// serves nobody.
 func (j *judge) keepsPace(w *world, d *daemon, l *slot) {
 	last := j.restarted
-	if last == nil || last == l || d.acting == model.ActionRestartZone || !l.pod.ready || !last.pod.joined || last.pod.restarts > 0 ||
-		max(w.commandedAt, w.commits[d.want].visible, j.lostRecord) >= j.restartedAt {
+	if last == nil || last == l || d.acting == model.ActionRestartZone || !l.pod.ready || !last.pod.joined || last.pod.restarts > 0 {
 		return
 	}
 	since, unchanged := w.now-last.pod.joinedAt, w.now-w.stateAt

@@ -91,17 +91,17 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		})},
 		{"another pod goes right after one that came back", "pace", restart(func(d *daemon) {
 			w := d.w
-			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-second, &w.slots[1], w.now-10*second
+			w.slots[1].pod.joinedAt, w.judge.restarted = w.now-second, &w.slots[1]
 			w.stateAt = w.now - 200
 		})},
 		{"another pod goes when nothing has happened since one came back", "", restart(func(d *daemon) {
 			w := d.w
-			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-2*second, &w.slots[1], w.now-10*second
+			w.slots[1].pod.joinedAt, w.judge.restarted = w.now-2*second, &w.slots[1]
 			w.stateAt = w.now - 2*second
 		})},
 		{"another pod goes when one has stood for a while", "", restart(func(d *daemon) {
 			w := d.w
-			w.slots[1].pod.joinedAt, w.judge.restarted, w.judge.restartedAt = w.now-10*second, &w.slots[1], w.now-20*second
+			w.slots[1].pod.joinedAt, w.judge.restarted = w.now-10*second, &w.slots[1]
 		})},
 		{"what does not run is recreated, whatever was seen", "", func(w *world, d *daemon) {
 			d.acting = model.ActionReplaceStuckPod

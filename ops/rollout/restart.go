@@ -134,20 +134,13 @@ func followed(t *pass.Pass) *model.Operation {
 }
 
 // goesWithItsSet: the group of the pod is to go. The pod never comes up again on what is
-// desired, and on what it had before it may. One that is on its way has its time: the next pod keeps
-// the pace of a restart.
+// desired, and on what it had before it may.
 func goesWithItsSet(v *view.View, op *model.Operation) bool {
 	r := op.Restart
 	if r.Set == "" || v.DesiredSet(r.Set) != nil || isBack(v, r) {
 		return false
 	}
-	return op.Step == model.StepStopped || op.Step == model.StepDown && !onItsWay(v, r)
-}
-
-// onItsWay reports whether the pod of a restart has not had its time yet, and does not fail.
-func onItsWay(v *view.View, r *model.Restart) bool {
-	p := view.PodNamed(v, r.Pod)
-	return v.Elapsed(r.Since) <= view.PodLimit(v) && (p == nil || p.UID == r.PodUID || !view.Fails(p))
+	return op.Step == model.StepStopped || op.Step == model.StepDown
 }
 
 // replacedByUpgrade: pods are stuck on a template, and only an upgrade brings another.

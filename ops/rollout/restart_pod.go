@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"slices"
+	"time"
 
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
@@ -253,25 +254,32 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 		op.Step = model.StepNext // its restart brings back what is waited for
 		return
 	}
-	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
+	clock, _, _ := t.Policy.StableWait(t.Desired.Operations.StableFor)
 	remedy := view.AnyHealedByRestart(&t.View, "") || aim.PendingMayHelp(&t.View)
 	if (remedy || aim.MakesRoom(&t.View)) && aim.LastedFor(&t.View, op.Restart.Since, t.Observed.Stable.Same) >= clock {
 		op.Step = model.StepNext // that one will not become ready by waiting, or another operation comes first
 		return
 	}
-	if endWaits(t) {
-		return
-	}
-	if onlyRestartedJoined(&t.View, op.Restart) {
-		unchanged = trial
-	}
-	stable := gates.Elapsed{Time: aim.LastedFor(&t.View, op.Restart.Since, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.LastedFor(&t.View, op.Restart.Since, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
-	if t.Waits(gates.StableFor(op.Restart.Pod, stable)) {
-		t.EndsIn(stable.Left())
-		t.AtLeast = pass.Calm
+	if endWaits(t) || notStable(t, op.Restart, op.Restart.Since) {
 		return
 	}
 	op.Step = model.StepNext
+}
+
+// notStable waits until the cluster has been green with the same nodes for stableFor, counted from `from` at the
+// earliest.
+func notStable(t *pass.Pass, r *model.Restart, from time.Time) bool {
+	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
+	if r.Pod != "" && onlyRestartedJoined(&t.View, r) {
+		unchanged = trial
+	}
+	stable := gates.Elapsed{Time: aim.LastedFor(&t.View, from, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.LastedFor(&t.View, from, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
+	if t.Waits(gates.StableFor(r.Pod, stable)) {
+		t.EndsIn(stable.Left())
+		t.AtLeast = pass.Calm
+		return true
+	}
+	return false
 }
 
 // onlyRestartedJoined: the pods that this restart has just recreated are the only ones of their
