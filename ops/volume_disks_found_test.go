@@ -76,7 +76,7 @@ func TestARecreationThatBringsTheMasterBackDoesNotWaitForTheLock(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := moreDisks(t)
-			s.mixed(0)
+			s.mixed(1)
 			s.vanished(2)
 			s.r.Lock = &model.AllocationLock{Set: hot, Before: "all", Value: "primaries"}
 			s.o.Database.Allocation, s.o.Sets[0].Hold = "primaries", "held"

@@ -103,7 +103,7 @@ func TestARecreationNotesTheDisksThatNodesHave(t *testing.T) {
 	}{
 		{"a pod has a disk in addition", "data0,data1", false, func(s *situation) { s.o.Pods[0].Volumes = "data0,data1"; s.claim("data1", 0) }},
 		{"no pod has the further disk", "data0", false, func(*situation) {}},
-		{"one that lacks the disk holds another back", "", true, func(s *situation) { s.mixed(0); s.vanished(2) }},
+		{"one that lacks the disk holds another back", "", true, func(s *situation) { s.mixed(1); s.vanished(2) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := moreDisks(t)

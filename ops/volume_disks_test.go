@@ -237,26 +237,26 @@ func TestAPodThatIsHeldBackComesBackByARecreationWithoutTheDisk(t *testing.T) {
 		begins bool
 	}{
 		{"the last one vanishes, and none has the disk", func(s *situation) { s.mixed(); s.vanished(2) }, true},
-		{"the first has it", func(s *situation) { s.mixed(0); s.vanished(2) }, true},
+		{"the first has it, and the one that lacks it is of the same group", func(s *situation) { s.mixed(0); s.vanished(2) }, false},
 		{"all before it have it: the controller brings it back", func(s *situation) { s.mixed(0, 1); s.vanished(2) }, false},
 		{"the first vanishes: the controller brings it back", func(s *situation) { s.mixed(); s.vanished(0) }, false},
-		{"the definition is refused", func(s *situation) { s.mixed(0); s.vanished(2); s.d.ClusterName = "another" }, true},
+		{"the definition is refused", func(s *situation) { s.mixed(1); s.vanished(2); s.d.ClusterName = "another" }, true},
 		{"nobody answers", func(s *situation) {
-			s.mixed(0)
+			s.mixed(1)
 			s.vanished(2)
 			s.o.Database = model.Database{At: s.o.At, Contact: model.No}
 		}, true},
-		{"a restart waits between two pods", func(s *situation) { s.mixed(0); s.vanished(2); restarting(s, model.StepStable) }, true},
-		{"a restart has stopped", func(s *situation) { s.mixed(0); s.vanished(2); restarting(s, model.StepStopped) }, true},
+		{"a restart waits between two pods", func(s *situation) { s.mixed(1); s.vanished(2); restarting(s, model.StepStable) }, true},
+		{"a restart has stopped", func(s *situation) { s.mixed(1); s.vanished(2); restarting(s, model.StepStopped) }, true},
 		{"the restart's own pod is on its way", func(s *situation) {
-			s.mixed(0)
+			s.mixed(1)
 			s.vanished(2)
 			restarting(s, model.StepDown)
 			s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = hot+"-0", "before"
 			s.away(hot + "-0")
 		}, false},
 		{"the restart's own pod is back, and does not start", func(s *situation) {
-			s.mixed(0)
+			s.mixed(1)
 			s.vanished(2)
 			restarting(s, model.StepDown)
 			s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = hot+"-0", "before"
@@ -264,30 +264,30 @@ func TestAPodThatIsHeldBackComesBackByARecreationWithoutTheDisk(t *testing.T) {
 			s.podOf(hot + "-0").Waiting = "CrashLoopBackOff"
 		}, true},
 		{"nodes come", func(s *situation) {
-			s.mixed(0)
+			s.mixed(1)
 			s.vanished(2)
 			s.r.Operation = &model.Operation{Kind: model.OperationGrow, Started: s.o.At, Revision: s.d.Revision, From: s.r.Sets, To: s.r.Sets}
 		}, true},
 		{"the cluster is being resumed", func(s *situation) {
-			s.mixed(0)
+			s.mixed(1)
 			s.vanished(2)
 			s.r.Suspended = s.r.Sets
 			s.r.Operation = &model.Operation{Kind: model.OperationResume, Step: "recover", Started: s.o.At, Revision: s.d.Revision, From: s.r.Sets, To: s.r.Sets}
 		}, true},
 		{"a node is drained for another volume", func(s *situation) {
-			s.mixed(0)
+			s.mixed(1)
 			s.vanished(2)
 			s.r.Operation = &model.Operation{Kind: model.OperationReplace, Step: model.StepDrain, Started: s.o.At, Revision: s.d.Revision, From: s.r.Sets, To: s.r.Sets, Shrink: &model.Shrink{Replaces: hot + "-1", Set: hot, From: 3, To: 3, Before: 3, Since: s.o.At}}
 			s.r.Exclusions = &model.Exclusions{Set: hot, IDs: "n1"}
 		}, true},
 		{"the restart's own pod is the one that is held back", func(s *situation) {
-			s.mixed(0)
+			s.mixed(1)
 			s.vanished(2)
 			restarting(s, model.StepDown)
 			s.r.Operation.Restart.Pod, s.r.Operation.Restart.PodUID = hot+"-2", "before"
 		}, true},
 		{"one is too many, and does not go", func(s *situation) {
-			s.mixed(0)
+			s.mixed(1)
 			s.o.Sets[0].Replicas, s.r.Sets[0].Replicas = 2, 2
 		}, true},
 		{"which volumes the pods have is not known", func(s *situation) {

@@ -18,4 +18,56 @@ var foundFresh = []struct {
 		Seed: 5000007546, Start: Start{Hot: 4, Tables: []string{"0", "0-all"}, Shards: 1, Extend: true, Driver: quickDriver, Swaps: true, Backups: true, Takes: 2000, Plan: backupPlan{Every: 2, Second: 3, Keep: 1, AtLeast: 2, Delay: 40, Newer: 60, Skip: true}, Replaces: true, Drills: true, Comes: 2000, Drill: 2}, Steps: 620,
 		Items: []Item{{What: pushAddGroup, At: 1198, A: 4, B: 2}, {What: standStill, Call: 31, A: 32, B: 54}, {What: pushClass, At: 14038, A: 34, B: 2}, {What: crashProcess, Backing: 21, A: 8, B: 32}, {What: fetchCommand, At: 281331, A: 14, B: 16}, {What: fetchCommand, At: 235080, A: 63, B: 26}, {What: restartDaemon, Drilling: 20, A: 34, B: 19}, {What: pushRestart, Drilling: 17, A: 28, B: 27}, {What: pushDrill, Drilling: 1, A: 26, B: 27}, {What: fetchCommand, At: 592261, A: 19, B: 39}, {What: beFound, At: 324837, A: 9, B: 8}},
 	}},
+	{"a pod vanishes of the same group as one that lacks a disk, and comes back by itself", Schedule{
+		Seed: 5000011010, Start: Start{Masters: 3, Hot: 2, Warm: 1, Tables: []string{"1"}, Shards: 1, Driver: quickDriver, Swaps: true, Compute: true, Disks: 1, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, AtLeast: 1, Delay: 40}}, Steps: 710,
+		Items: []Item{{What: pushUpgrade, At: 4116}, {What: standStill, Call: 34, A: 53, B: 17}, {What: replaceCommand, At: 49681, A: 54, B: 61}, {What: pushConsent, At: 6314, A: 56, B: 38}, {What: pushSmaller, At: 27833, A: 30, B: 29}, {What: stickTerminating, At: 50062, A: 3, B: 15}, {What: abortCommand, Replacing: 7, A: 1, B: 17}, {What: pushCompute, At: 18261, A: 2, B: 44}, {What: crashProcess, At: 23951, A: 56, B: 3}, {What: pushMoreDisks, At: 2760, A: 37, B: 27}, {What: stallCollector, Disking: 109, A: 24, B: 30}, {What: pushRestart, At: 3734, A: 55, B: 1}, {What: loseVolume, At: 38937, A: 5, B: 25}, {What: loseAnswer, At: 143584, A: 14, B: 59}, {What: holdStore, Backing: 3, A: 58, B: 20}},
+	}},
+	{"somebody adds a node that never starts, and a snapshot that has waited for long begins", Schedule{
+		Seed: 4100006134, Start: Start{Hot: 3, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 3, Leave: true, Driver: quickDriver, Compute: true, Disks: 1, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 2, Keep: 2, AtLeast: 2, Delay: 60, Skip: true}}, Steps: 477,
+		Items: []Item{{What: pushRelease, At: 3143, A: 3, B: 1}, {What: pushCompute, At: 2346, A: 51, B: 12}, {What: pushBadTemplate, At: 6459, A: 48, B: 56}, {What: pushRelease, At: 7239, A: 10, B: 20}, {What: scaleUpByHand, At: 14269, A: 34, B: 43}, {What: pushUpgrade, At: 5566, A: 41, B: 39}, {What: pushPause, Backing: 27, A: 52, B: 34}},
+	}},
+	{"a table is to be replaced once more, and what is kept of it is denied to system", Schedule{
+		Seed: 5000058581, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1"}, Shards: 1, Leave: true, Zones: true, Driver: quickDriver, Swaps: true, Backups: true, Takes: 2000, Plan: backupPlan{Every: 2, Second: 3, Keep: 1, AtLeast: 1, Delay: 100, Newer: 120, Skip: true}, Replaces: true, Drills: true, Comes: 40000, Drill: 1}, Steps: 601,
+		Items: []Item{{What: pushClass, At: 27118, A: 17, B: 56}, {What: denySystem, At: 284610, A: 17, B: 10}, {What: fetchCommand, Drilling: 29, A: 2, B: 19}, {What: fetchCommand, At: 315487, A: 19, B: 39}},
+	}},
+	{"a pod that has just lost its master is evicted before the disruption controller has seen that", Schedule{
+		Seed: 5000086875, Start: Start{Hot: 1, Warm: 1, Tables: []string{"1", "1"}, Shards: 3, Zones: true, Driver: silentDriver, Offline: true, Swaps: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, AtLeast: 2, Delay: 100, Newer: 30}}, Steps: 550,
+		Items: []Item{{What: pushRestart, At: 4935, A: 1, B: 3}, {What: stickTerminating, Call: 36, A: 13, B: 27}, {What: pushVolumes, At: 7737, A: 32, B: 1}},
+	}},
+	{"somebody adds a node that Git wants as well, right before a pod goes, and a table has a copy on each node", Schedule{
+		Seed: 5000028211, Start: Start{Hot: 3, Tables: []string{"0", "1-all"}, Shards: 1, Extend: true, Zones: true, Driver: quickDriver, Compute: true, Disks: 1}, Steps: 318,
+		Items: []Item{{What: pushUpgrade, At: 3854, A: 5, B: 1}, {What: createTable, Call: 9, A: 40, B: 43}, {What: pushMoreDisks, At: 4143, A: 16, B: 42}, {What: scaleUpByHand, Disking: 64, A: 22, B: 20}},
+	}},
+	{"another pod vanishes while the one that is to come back without a disk is on a dead machine", Schedule{
+		Seed: 5000068531, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1", "0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, NoRight: true, Compute: true, Disks: 2, Backups: true, Takes: 40000, Plan: backupPlan{Every: 2, Second: 3, Keep: 2, AtLeast: 2, Delay: 20, Newer: 180, Skip: true}, Replaces: true, Drills: true, Comes: 40000}, Steps: 871,
+		Items: []Item{{What: killNode, Call: 31, A: 45, B: 34}, {What: pushConsent, At: 712, A: 1, B: 10}, {What: pushFewerDisks, At: 3160, A: 30, B: 37}, {What: deletePodByHand, Disking: 35, A: 52, B: 53}},
+	}},
+	{"somebody's StatefulSet has the name of ours while disks are removed, and the record is lost", Schedule{
+		Seed: 5000054486, Start: Start{Hot: 3, Tables: []string{"1", "1"}, Shards: 1, Leave: true, Driver: limitedDriver, Swaps: true, Compute: true, Disks: 2, Backups: true, Takes: 40000, Plan: backupPlan{Every: 2, Second: 3, AtLeast: 1, Delay: 60, Newer: 90, Skip: true}, Replaces: true, Drills: true, Comes: 2000, Drill: 3}, Steps: 917,
+		Items: []Item{{What: pushVolumes, At: 9664, A: 2, B: 48}, {What: makeSetByHand, Recreating: 10, A: 30, B: 60}, {What: loseRecord, Recreating: 9, A: 22, B: 18}, {What: stickTerminating, At: 21754, A: 51, B: 35}, {What: pushFewerDisks, At: 4974, A: 39, B: 16}},
+	}},
+	{"somebody's StatefulSet has the name of ours while disks are removed, and the daemon was killed", Schedule{
+		Seed: 5000089304, Start: Start{Masters: 3, Hot: 2, Warm: 1, Tables: []string{"0-1", "0"}, Shards: 1, Extend: true, Driver: quickDriver, Offline: true, Swaps: true, Disks: 2, Backups: true, Takes: 2000, Plan: backupPlan{Every: 2, Second: 3, AtLeast: 2, Delay: 120, Newer: 150, Skip: true}}, Steps: 748,
+		Items: []Item{{What: pushSuspend, At: 2520, A: 3}, {What: loseVolume, Call: 18, A: 17, B: 60}, {What: pushVolumes, At: 10242, A: 23, B: 48}, {What: loseRecord, Recreating: 4, A: 20, B: 27}, {What: makeSetByHand, Recreating: 12, A: 62, B: 40}, {What: killBefore, Recreating: 20, A: 61, B: 50}, {What: killNode, Recreating: 16, A: 1, B: 28}, {What: pushConsent, At: 3479, A: 23, B: 5}, {What: pushFewerDisks, At: 7814, A: 12, B: 55}, {What: pushMoreDisks, At: 42530, A: 45, B: 6}, {What: pushGrow, At: 6192, A: 47, B: 48}, {What: pushTemplate, Backing: 30, A: 8, B: 43}, {What: pushRevert, Backing: 29, A: 14, B: 22}, {What: crashProcess, Backing: 38, A: 11, B: 4}},
+	}},
+	{"the last look keeps a pod that is to come back without a disk, for a table is being restored", Schedule{
+		Seed: 5000171229, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "1-all", "1", "0-all"}, Shards: 3, Leave: true, Zones: true, Driver: quickDriver, Swaps: true, Disks: 2, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Keep: 1, AtLeast: 1, Delay: 20, Newer: 60, Skip: true}, Replaces: true, Drills: true, Comes: 40000, Drill: 3}, Steps: 803,
+		Items: []Item{{What: standStill, Call: 21, A: 40, B: 3}, {What: killAfter, Call: 37, A: 63, B: 38}, {What: loseRecord, Call: 5, A: 1, B: 14}, {What: abortCommand, At: 76318, A: 41, B: 63}, {What: pushConsent, At: 1276, A: 5, B: 35}, {What: pushClass, At: 30124, A: 17, B: 57}, {What: pushGrow, At: 62365, A: 58, B: 51}, {What: pushFewerDisks, At: 3305, A: 12, B: 46}, {What: pushDisksBack, At: 14691, A: 16, B: 48}, {What: pushFewerDisks, At: 154539, A: 26, B: 10}, {What: pushGrow, At: 17441, A: 11, B: 41}, {What: fetchCommand, At: 81937, A: 14, B: 49}, {What: fetchCommand, At: 69379, A: 53, B: 34}, {What: beFound, At: 87471, A: 35, B: 28}},
+	}},
+	{"a volume is lost right before two tables exchange their names", Schedule{
+		Seed: 5000147680, Start: Start{Hot: 2, Tables: []string{"0", "0-all"}, Shards: 2, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, Keep: 1, AtLeast: 2, Delay: 80, Newer: 180, Skip: true}, Replaces: true, Drills: true, Comes: 40000, Drill: 1}, Steps: 390,
+		Items: []Item{{What: setTransient, At: 82136, A: 15, B: 5}, {What: loseVolume, At: 137339, A: 17, B: 29}, {What: pushRestart, At: 19917, A: 21, B: 10}, {What: abortCommand, At: 25533, A: 8, B: 32}, {What: pushShrink, At: 11258, A: 4, B: 2}, {What: pushSchedules, Backing: 5, A: 6, B: 11}, {What: pushSchedules, Backing: 9, A: 29, B: 39}, {What: fetchCommand, At: 112152, A: 31, B: 26}, {What: pushSchedules, Drilling: 23, A: 34, B: 16}, {What: fetchCommand, At: 124388, A: 47, B: 13}},
+	}},
+	{"somebody adds the first node that was ever away, right before a pod goes", Schedule{
+		Seed: 5000207126, Start: Start{Hot: 4, Tables: []string{"1", "2"}, Shards: 1, Leave: true, Driver: quickDriver, Compute: true, Disks: 1, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, Second: 1, AtLeast: 2, Delay: 60}, Replaces: true, Drills: true, Comes: 2000, Drill: 3, Most: 30}, Steps: 628,
+		Items: []Item{{What: pushRestart, At: 4235, A: 2, B: 1}, {What: pushTemplate, At: 35238}, {What: standStill, Call: 9, A: 42, B: 55}, {What: pushGrow, At: 24242, A: 13, B: 9}, {What: scaleUpByHand, Backing: 16, A: 46, B: 51}},
+	}},
+	{"the record of a drill is lost that the store holds up, and spec.backups is gone", Schedule{
+		Seed: 5000111834, Start: Start{Hot: 2, Tables: []string{"1"}, Shards: 1, Backups: true, Takes: 120000, Plan: backupPlan{Every: 2, Keep: 2, AtLeast: 2, Delay: 120, Newer: 150}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 3}, Steps: 368,
+		Items: []Item{{What: pushShrink, At: 175, A: 4, B: 2}, {What: replaceCommand, At: 77573, A: 62, B: 12}, {What: pushNoBackups, Drilling: 12, A: 21, B: 42}, {What: holdStore, Drilling: 9, A: 48, B: 46}, {What: loseRecord, Drilling: 26, A: 7, B: 21}, {What: pushBadTemplate, At: 28902, A: 14}, {What: fetchCommand, At: 377398, A: 37, B: 62}},
+	}},
+	{"a table is to be restored that is there and denied to system", Schedule{
+		Seed: 5000186067, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 2, AtLeast: 2, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 40000}, Steps: 616,
+		Items: []Item{{What: createTable, At: 115859, A: 59, B: 43}, {What: denySystem, At: 154040, A: 61, B: 30}, {What: createTable, Drilling: 15, A: 6, B: 43}, {What: fetchCommand, At: 230318, A: 27, B: 15}, {What: fetchCommand, At: 121697, A: 60, B: 35}},
+	}},
 }

@@ -75,11 +75,11 @@ type judge struct {
 
 // judged is why and since when a node is down, and when its process left the cluster: that of a pod
 // that is going runs for a moment yet, and until then every look shows it. comes: it left before, and
-// its set has been made larger since.
+// its set has been made larger since. member: its node was one then.
 type judged struct {
-	cause       cause
-	since, left millis
-	comes       bool
+	cause         cause
+	since, left   millis
+	comes, member bool
 }
 
 type cause uint8
@@ -95,13 +95,18 @@ func (c cause) String() string {
 	return [...]string{"up", "taken down by the daemon", "evicted", "down by a fault"}[c]
 }
 
-func (j *judge) note(w *world, l *slot, c cause) {
+// counts makes room for each slot.
+func (j *judge) counts(w *world) {
 	if len(j.down) == 0 {
 		j.down = slices.Grow(j.down, len(w.slots))[:len(w.slots)]
 		clear(j.down)
 	}
+}
+
+func (j *judge) note(w *world, l *slot, c cause) {
+	j.counts(w)
 	if d := &j.down[l.index]; d.cause == notDown {
-		*d = judged{cause: c, since: w.now}
+		*d = judged{cause: c, since: w.now, member: l.pod.joined}
 		if c == byFault {
 			j.faulted = w.now
 		}
@@ -282,9 +287,11 @@ func (j *judge) quorum(w *world, d *daemon, l *slot) {
 	}
 }
 
-// evicted: somebody's eviction was let through by the budgets.
+// evicted: somebody's eviction was let through by the budgets. A pod that is not ready Kubernetes lets go by what its
+// disruption controller has computed, though that is older than the pod's state: no budget is closed against it.
 func (j *judge) evicted(w *world, l *slot) {
-	if l.pod.joined && w.stored.record.Bootstrap.Done {
+	behind := !l.pod.ready && w.driver() != noDriver && slices.ContainsFunc(w.budgets, func(b budget) bool { return b.masters == l.set.masters && b.pods != w.changed[kindPods] })
+	if l.pod.joined && w.stored.record.Bootstrap.Done && !behind {
 		for _, i := range w.used {
 			o := &w.slots[i]
 			if o == l || o.set.masters != l.set.masters || o.ordinal >= o.set.replicas {

@@ -43,7 +43,7 @@ func (j *judge) asksSnapshot(w *world, d *daemon, repository, name string) {
 	j.quietly(w, d, name)
 }
 
-// beginsSnapshot: one begins. There is no other one of ours, the nodes run one version, and no pod that a
+// beginsSnapshot: one begins. There is no other one of ours, the nodes run one version, and no node that a
 // daemon has taken down is away, as far as its reading could show. A statement that was held by the
 // store begins whenever that answers again.
 func (j *judge) beginsSnapshot(w *world, d *daemon, r *repository, s *snapshotTaken, held bool) {
@@ -65,15 +65,10 @@ func (j *judge) beginsSnapshot(w *world, d *daemon, r *repository, s *snapshotTa
 			version = w.versionOf(l)
 		}
 		down := j.of(l)
-		if op := w.stored.record.Operation; op != nil && op.Kind != model.OperationExpand && !w.addedByHand(d, l) && down.cause == byDaemon && down.since < d.readAt && !l.pod.joined && l.ordinal < l.set.replicas {
+		if op := w.stored.record.Operation; op != nil && op.Kind != model.OperationExpand && down.cause == byDaemon && down.member && down.since < d.readAt && !l.pod.joined && l.ordinal < l.set.replicas {
 			w.violate("snapshot", "%s begins during a %s while %s is away, which a daemon has taken down", s.name, op.Kind, l.podName)
 		}
 	}
-}
-
-// addedByHand: somebody has raised the replicas, and the pod is no node yet.
-func (w *world) addedByHand(d *daemon, l *slot) bool {
-	return (l.volume.node == 0 || !l.pod.hasJoined) && l.ordinal >= w.commits[d.want].replicas[w.setKind(l.set)]
 }
 
 // drops: a daemon drops a snapshot, of its own, that has ended; enough good ones of its schedule stay, the

@@ -103,7 +103,8 @@ func (j *judge) comes(w *world, l *slot) {
 	if !w.disked() {
 		return
 	}
-	if s := l.set; s.narrow.since > 0 && s.narrow.made == 0 {
+	// Another pod that comes meanwhile ends nothing: the one that is to come without the disk is still away.
+	if s := l.set; s.narrow.since > 0 && s.narrow.made == 0 && j.of(l).cause == byDaemon {
 		s.narrow.made = w.now
 	}
 	lost := l.last &^ l.pod.mounts
@@ -184,16 +185,19 @@ func (j *judge) removes(w *world) bool {
 	return c.released || c.paused || stood || w.commandsAt(c.desired.Revision).Released != "" || w.commandsAt(c.desired.Revision).Paused != ""
 }
 
-// heldBack: a pod of a StatefulSet does not come, or does not go, while one before it lacks the volume of a
-// claim template.
+// heldBack: a pod of a StatefulSet does not come, or does not go, while one of a group before it lacks the
+// volume of a claim template.
 func (w *world) heldBack(index int) bool {
 	s := &w.sets[index]
-	of, lacks := w.templates[s.template].shape.disks(), false
+	of, lacks, held := w.templates[s.template].shape.disks(), false, false
 	for o := range maxOrdinals {
+		if o >= s.replicas || o == 0 || o == 1 || o == 3 || o == 7 {
+			held = lacks // it takes them by 1, 2, 4 and so on
+		}
 		p := &w.slots[index*maxOrdinals+o].pod
 		switch {
 		case o < s.replicas && !p.exists, o >= s.replicas && p.exists && !p.terminating:
-			if lacks {
+			if held {
 				return true
 			}
 		case o < s.replicas && p.exists:

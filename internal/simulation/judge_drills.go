@@ -117,7 +117,7 @@ func (j *judge) recordsDrills(w *world, d *daemon, begins bool) {
 	}
 	for i := range w.tables {
 		t := &w.tables[i]
-		if t.drill && t.made < d.readAt && !w.forgotten(t) && !(j.yields > 0 && w.now-j.yields >= minute-second) {
+		if t.drill && t.made < d.readAt && !w.forgotten(t) && !(t.held && j.lostRecord > 0 && w.commits[d.want].backups == nil) && !(j.yields > 0 && w.now-j.yields >= minute-second) {
 			w.violate("drill", "a %s begins while %s is there", w.stored.record.Operation.Kind, t.name)
 		}
 	}

@@ -90,7 +90,12 @@ func (j *judge) ranges(w *world, d *daemon, l *slot) {
 	}
 	for i := range w.sets {
 		if s := &w.sets[i]; !s.masters && c.wants(w.setKind(s)) {
-			nodes += min(s.replicas, c.replicas[w.setKind(s)])
+			for o := range min(s.replicas, c.replicas[w.setKind(s)]) {
+				// One that somebody adds right now has no copies yet, and who else is away is asked elsewhere.
+				if p := &w.slots[i*maxOrdinals+o].pod; p.joined && p.joinedAt < d.readAt {
+					nodes++
+				}
+			}
 		}
 	}
 	for i := range db.Tables {

@@ -89,6 +89,11 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"a range of replicas is as many as fit", "", restart(func(d *daemon) {
 			d.observed.Database.Tables = []model.Table{{Name: "doc.a", Replicas: "0-all", Started: 3}}
 		})},
+		{"somebody has just added a node, which has no copy of a table that wants one on each", "", restart(func(d *daemon) {
+			w := d.w
+			d.readAt, w.slots[0].pod.joinedAt = w.now, w.now
+			d.observed.Database.Tables = []model.Table{{Name: "doc.a", Replicas: "0-all", Started: 2}}
+		})},
 		{"another pod goes right after one that came back", "pace", restart(func(d *daemon) {
 			w := d.w
 			w.slots[1].pod.joinedAt, w.judge.restarted = w.now-second, &w.slots[1]

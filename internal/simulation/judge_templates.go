@@ -6,7 +6,8 @@ import (
 
 // raised: pods are to come which left some time before.
 func (j *judge) raised(w *world, s *set, to int) {
-	for o := s.replicas; s.exists && o < to && len(j.down) > 0; o++ {
+	j.counts(w)
+	for o := s.replicas; s.exists && o < to; o++ {
 		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; !l.pod.exists {
 			j.down[l.index] = judged{cause: byFault, since: w.now, comes: true}
 		}

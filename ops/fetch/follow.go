@@ -314,6 +314,9 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 		f.Sent = true
 	case result.Code == model.ResultDone, result.Code == model.ResultPresumed:
 		f.Step, f.Asked, f.Moved, f.Presumed = model.FetchRunning, now, now, result.Code == model.ResultPresumed
+	case !f.Drill && !a.Tried: // nothing was asked for before: what has the name is another table
+		f.Rest, f.Batch, f.Step = nil, nil, model.FetchNext
+		fails(&f, result.Message)
 	case result.Code == model.ResultMissing || !f.Drill:
 		f.Rest = nil
 		fails(&f, result.Message)

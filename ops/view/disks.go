@@ -163,16 +163,19 @@ func AnyMixed(v *View) bool {
 }
 
 // BehindMissingDisk is a pod that the StatefulSet controller does not create, or does not delete, because a pod of
-// a lower ordinal lacks a disk; "" for none.
+// a lower group lacks a disk; "" for none.
 func BehindMissingDisk(v *View, set string) string {
 	live := v.Live(set)
 	if v.Even || live == nil || !live.Ours || live.Terminating {
 		return ""
 	}
-	lacks := false
+	lacks, behind := false, false
 	for ordinal := range live.Replicas {
+		if (ordinal+1)&ordinal == 0 {
+			behind = lacks // ordinals 0, 1, 3, 7, … begin a group
+		}
 		switch p := v.Pod(set, ordinal); {
-		case p == nil && lacks:
+		case p == nil && behind:
 			return PodName(set, ordinal)
 		case p != nil && !p.Terminating:
 			lacks = lacks || LacksDisk(v, p)
