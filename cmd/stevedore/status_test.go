@@ -77,18 +77,20 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 	go func() { ended <- watchStatuses(ctx, client, "prod", "orders", &out, &out) }()
 	says := func(words string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte(words)) }, 10*time.Minute, 5*time.Millisecond, "%s", words)
+		require.Eventually(t, func() bool { return bytes.Contains([]byte(out.String()), []byte(words)) }, 10*time.Minute, 5*time.Millisecond, "%s: %s", words, &out)
 	}
 	says("prod/orders  done\n")
 
-	r.Operation = &model.Operation{Kind: model.OperationShrink, Step: "drain", Shrink: &model.Shrink{}}
+	r.Operation = &model.Operation{Kind: model.OperationShrink, Step: "drain", Shrink: &model.Shrink{Set: "crate-data-hot-orders"}}
+	r.Sets = []model.RecordedSet{{Name: "crate-data-hot-orders", Group: "data-hot", Replicas: 4}}
+	r.Exclusions = &model.Exclusions{Set: "crate-data-hot-orders", IDs: "id-3"}
 	r.Shown = model.Shown{Verdict: "wait", Progress: &model.Progress{Subject: "data-hot-3", ShardsLeft: 2, ShardsTotal: 8}}
 	for range 2 { // the second says nothing new
 		_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
 		require.NoError(t, err)
 	}
 	says("prod/orders  waiting  shrink/drain  data-hot-3: 2 of 8 shards and 0 B of 0 B left\n")
-	r.Operation, r.Shown = nil, model.Shown{Verdict: "done"}
+	r.Operation, r.Exclusions, r.Shown = nil, nil, model.Shown{Verdict: "done"}
 	_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return bytes.Count([]byte(out.String()), []byte("  done\n")) == 2 }, 10*time.Minute, 5*time.Millisecond)
