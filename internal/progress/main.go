@@ -1,6 +1,6 @@
-// Command progress runs a command that prints what `go test -json` does, and writes
-// what a person wants to see of it: a line for each package once it has ended, all that
-// a failed test said, and once a minute what is still running.
+// Command progress runs commands that print what `go test -json` does, all at the same
+// time, and writes what a person wants to see of them: a line for each package once it has
+// ended, all that a failed test said, and once a minute what is still running.
 package main
 
 import (
@@ -14,36 +14,90 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 const every = time.Minute
 
+// between stands between two commands.
+const between = "--"
+
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: progress COMMAND... (one that prints the events of go test -json)")
+	commands := split(os.Args[1:])
+	if len(commands) == 0 {
+		fmt.Fprintf(os.Stderr, "usage: progress COMMAND... [%s COMMAND...] (that print the events of go test -json)\n", between)
 		os.Exit(1)
 	}
-	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	lines, codes := make(chan string), make(chan int, len(commands))
+	var commandsRun sync.WaitGroup
+	for _, command := range commands {
+		commandsRun.Go(func() { codes <- run(command, lines) })
+	}
+	go func() {
+		commandsRun.Wait()
+		close(lines)
+	}()
+	follow(lines, os.Stdout, time.NewTicker(every).C)
+	close(codes)
+	worst := 0
+	for code := range codes {
+		worst = max(worst, code)
+	}
+	os.Exit(worst)
+}
+
+// split takes the commands apart.
+func split(args []string) [][]string {
+	var commands [][]string
+	for len(args) > 0 {
+		end := slices.Index(args, between)
+		if end < 0 {
+			end = len(args)
+		}
+		if end > 0 {
+			commands = append(commands, args[:end])
+		}
+		args = args[min(end+1, len(args)):]
+	}
+	return commands
+}
+
+// run sends the lines that one command prints until it has ended, and returns its exit code.
+func run(command []string, lines chan<- string) int {
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "running %s: %v\n", os.Args[1], err)
-		os.Exit(1)
+		fmt.Fprintf(os.Stderr, "running %s: %v\n", command[0], err)
+		return 1
 	}
-	reading := follow(out, os.Stdout, time.NewTicker(every).C)
+	reading := read(out, lines)
+	// A command whose line is too long would wait for ever for somebody who reads on.
+	_ = out.Close()
 	err = cmd.Wait()
 	var ended *exec.ExitError
 	switch {
 	case errors.As(err, &ended):
-		os.Exit(max(ended.ExitCode(), 1))
+		return max(ended.ExitCode(), 1)
 	case err != nil || reading != nil:
-		fmt.Fprintf(os.Stderr, "running %s: %v\n", os.Args[1], errors.Join(err, reading))
-		os.Exit(1)
+		fmt.Fprintf(os.Stderr, "running %s: %v\n", command[0], errors.Join(err, reading))
+		return 1
 	}
+	return 0
+}
+
+// read sends what it reads, line by line.
+func read(in io.Reader, lines chan<- string) error {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, 16<<20)
+	for scanner.Scan() {
+		lines <- scanner.Text()
+	}
+	return scanner.Err()
 }
 
 // event is one of `go doc test2json`.
@@ -82,19 +136,9 @@ type follower struct {
 	failed   []string
 }
 
-// follow reads events until there are none any more.
-func follow(in io.Reader, out io.Writer, tick <-chan time.Time) error {
+// follow takes lines until there are none any more.
+func follow(lines <-chan string, out io.Writer, tick <-chan time.Time) {
 	f := &follower{out: out, packages: map[string]*running{}}
-	lines, failed := make(chan string), make(chan error, 1)
-	go func() {
-		defer close(lines)
-		scanner := bufio.NewScanner(in)
-		scanner.Buffer(nil, 16<<20)
-		for scanner.Scan() {
-			lines <- scanner.Text()
-		}
-		failed <- scanner.Err()
-	}()
 	for {
 		select {
 		case line, more := <-lines:
@@ -103,7 +147,7 @@ func follow(in io.Reader, out io.Writer, tick <-chan time.Time) error {
 				if len(f.failed) > 0 {
 					fmt.Fprintf(out, "%d packages failed: %s\n", len(f.failed), strings.Join(f.failed, ", "))
 				}
-				return <-failed
+				return
 			}
 			f.read(line)
 		case now := <-tick:
