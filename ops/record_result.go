@@ -34,6 +34,11 @@ func RecordResult(record model.Record, action model.Action, result model.Result,
 		return setting.SettingsResult(record, action, result, now)
 	case model.ActionExcludeNodes, model.ActionIncludeNodes, model.ActionIncludeInTable, model.ActionRetryAllocation:
 		return setting.ExclusionsResult(record, action, result, now)
+	case model.ActionRestartPod:
+		if op := record.Operation; op != nil && op.Restart != nil && op.Restart.PodUID == action.PodUID && result.Code == model.ResultDone {
+			next, restart := *op, *op.Restart
+			restart.Gone, next.Restart, record.Operation = true, &restart, &next
+		}
 	case model.ActionSetLicense:
 		record.Bootstrap.Licence = model.LicenceSet
 		key := action.Secret

@@ -458,10 +458,12 @@ func TestAPodWhoseDeletionIsSeenLateIsStillThePodThatIsDown(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		now  func(*model.Desired)
+		lost bool
 		held bool
 	}{
-		{"the database lacks its node already", func(*model.Desired) {}, true},
-		{"at that moment a definition is refused", func(d *model.Desired) { d.ClusterName = "another" }, false},
+		{"the answer was lost, and the database lacks its node already", func(*model.Desired) {}, true, true},
+		{"the answer was lost, and a definition is refused", func(d *model.Desired) { d.ClusterName = "another" }, true, false},
+		{"a definition is refused", func(d *model.Desired) { d.ClusterName = "another" }, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, wantedCluster(3))
@@ -473,6 +475,8 @@ func TestAPodWhoseDeletionIsSeenLateIsStillThePodThatIsDown(t *testing.T) {
 				require.Less(t, i, 900)
 			}
 			pod, uid := w.record.Operation.Restart.Pod, w.record.Operation.Restart.PodUID
+			require.True(t, w.record.Operation.Restart.Gone)
+			w.record.Operation.Restart.Gone = !c.lost
 			late := w.observe()
 			for i := range late.Pods {
 				require.NotEqual(t, pod, late.Pods[i].Name)

@@ -106,6 +106,8 @@ func (w *world) debt(d *daemon, released bool) string {
 		// So does a volume that goes with its pod, which nobody restarts meanwhile.
 		leaving = leaving || !released && l.pod.exists && l.goesWith(func(k *claim) bool { return k.going && k.agreed })
 	}
+	// A controller that has not seen the template yet may still make a pod without the disk of a node that is drained.
+	leaving = leaving || w.disked() && slices.ContainsFunc(w.sets, func(s set) bool { return s.exists && s.observedGeneration < s.generation })
 	if x := &w.excludeID; x.transient == "" && !leaving {
 		if !sameList(x.persistent, x.theirs) {
 			return "cluster.routing.allocation.exclude._id is " + x.persistent + ", and people have set " + x.theirs

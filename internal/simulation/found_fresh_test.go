@@ -70,4 +70,24 @@ var foundFresh = []struct {
 		Seed: 5000186067, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 2, AtLeast: 2, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 40000}, Steps: 616,
 		Items: []Item{{What: createTable, At: 115859, A: 59, B: 43}, {What: denySystem, At: 154040, A: 61, B: 30}, {What: createTable, Drilling: 15, A: 6, B: 43}, {What: fetchCommand, At: 230318, A: 27, B: 15}, {What: fetchCommand, At: 121697, A: 60, B: 35}},
 	}},
+	{"another node with a copy dies in the moment in which one leaves its zone with it", Schedule{
+		Seed: 5000242535, Start: Start{Masters: 3, Hot: 3, Warm: 1, Tables: []string{"2", "1", "0-1"}, Shards: 2, Aware: true, Driver: slowDriver, Offline: true, Compute: true}, Steps: 185,
+		Items: []Item{{What: pushGrow, At: 28670, A: 7}, {What: pushBadTemplate, At: 38157, A: 3, B: 3}, {What: crashProcess, Call: 39, A: 22, B: 29}, {What: snapshot, Call: 7, A: 21, B: 22}, {What: pushVolumes, At: 10586, A: 4, B: 14}, {What: pushRelease, At: 13456, A: 24, B: 39}, {What: pushShrink, At: 37345, A: 52, B: 54}, {What: pushShrink, At: 39049, A: 2, B: 7}, {What: pushShrink, At: 130751, A: 2, B: 3}},
+	}},
+	{"a release is taken back while the watch of StatefulSets shows nothing of what was written", Schedule{
+		Seed: 5000259634, Start: Start{Hot: 3, Tables: []string{"0-1", "0-1", "0-all"}, Shards: 2, Leave: true, Driver: quickDriver, Offline: true, Swaps: true, Compute: true, Disks: 2, Backups: true, Takes: 40000, Plan: backupPlan{Every: 2, Keep: 1, AtLeast: 1, Delay: 20}}, Steps: 769,
+		Items: []Item{{What: releaseCommand, Call: 93, A: 1, B: 51}, {What: restartDaemon, Call: 19, A: 35, B: 22}, {What: pushVolumes, At: 11586, A: 20, B: 49}, {What: loseVolume, At: 50972, A: 59}, {What: deleteClaimByHand, At: 3399, A: 58, B: 24}, {What: pushMoreDisks, At: 5880, A: 37, B: 56}, {What: stallWatch, Disking: 96, B: 48}},
+	}},
+	{"the record is lost while a StatefulSet is gone of which one of three voters is away", Schedule{
+		Seed: 5000264115, Start: Start{Hot: 3, Warm: 1, Tables: []string{}, Shards: 1, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 1, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, AtLeast: 2, Delay: 80, Newer: 60, Skip: true}, Replaces: true, Drills: true, Comes: 90000, Drill: 2, Most: 77}, Steps: 876,
+		Items: []Item{{What: restartDaemon, Call: 30, A: 48, B: 21}, {What: pushConsent, At: 6264, A: 14, B: 51}, {What: pushCompute, At: 19538, A: 39, B: 49}, {What: scaleUpByHand, At: 27680, A: 63, B: 44}, {What: loseRecord, At: 52654, B: 31}, {What: pushMoreDisks, At: 4363, A: 60, B: 56}, {What: deletePodByHand, Disking: 92, A: 62, B: 44}, {What: killAfter, Disking: 114, A: 34, B: 12}, {What: pushShrink, At: 13859, A: 33, B: 9}, {What: pushRevert, At: 42103, A: 45, B: 10}},
+	}},
+	{"a watch does not show for long that a pod has gone which comes back without a disk", Schedule{
+		Seed: 5000269188, Start: Start{Hot: 2, Warm: 1, Tables: []string{}, Shards: 1, Leave: true, Zones: true, Driver: quickDriver, Compute: true, Disks: 3}, Steps: 856,
+		Items: []Item{{What: stallWatch, Call: 36, A: 1, B: 42}, {What: pushFewerDisks, At: 108, A: 30}, {What: deletePodByHand, Disking: 119, A: 50, B: 16}},
+	}},
+	{"the cluster is paused while the controller has not seen that the template has the disk again", Schedule{
+		Seed: 5000288744, Start: Start{Hot: 3, Tables: []string{}, Shards: 1, Leave: true, Driver: quickDriver, Disks: 2, Backups: true, Takes: 10000, Plan: backupPlan{Every: 2, Keep: 1, AtLeast: 1, Delay: 100, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Drill: 2}, Steps: 1068,
+		Items: []Item{{What: pushPause, At: 16760, A: 7, B: 4}, {What: stallController, Call: 15, A: 14, B: 48}, {What: pushFewerDisks, At: 876, A: 15, B: 16}},
+	}},
 }

@@ -270,7 +270,8 @@ func (w *world) tableChangedSince(at millis) bool {
 
 // quorum: three or more that vote keep their majority.
 func (j *judge) quorum(w *world, d *daemon, l *slot) {
-	if len(w.voters) < 3 || w.master < 0 {
+	// Of a StatefulSet that was gone when the record was lost nobody knows how many nodes it had.
+	if len(w.voters) < 3 || w.master < 0 || l.set.orphaning.since > 0 && j.lostRecord >= l.set.orphaning.since-5*second {
 		return
 	}
 	up := w.upVoters()
@@ -313,7 +314,7 @@ func (j *judge) removed(w *world, l *slot) {
 	}
 	// What people do to tables between the last look at them and what the controller makes
 	// of the write is theirs, and so is what they lose by it.
-	if i := w.setIndex(l.set.name); !j.stopped[i] && j.disturbed < j.seen[i] {
+	if i := w.setIndex(l.set.name); !j.stopped[i] && !j.changed(w, j.seen[i]) {
 		j.holds(w, l, true)
 	} else if !j.stopped[i] {
 		j.theirs(w, l)
@@ -403,6 +404,12 @@ func (j *judge) holds(w *world, l *slot, good bool) {
 	}
 }
 
+// changed: since then people have done something to tables; or another node was lost, of a cluster in which one may leave
+// with copies that others have too.
+func (j *judge) changed(w *world, since millis) bool {
+	return j.disturbed >= since || w.schedule.Start.Aware && j.faulted >= since
+}
+
 // lowers: a daemon lowers the replicas of a set, and has seen then where the copies are.
 // What people do to tables after that brings a copy that no look could show.
 func (j *judge) lowers(w *world, s *set, to int, seen millis) {
@@ -415,7 +422,7 @@ func (j *judge) lowers(w *world, s *set, to int, seen millis) {
 	if voters := len(w.voters); s.eligible && voters >= 3 && (s.replicas-to > 1 || to < 3) {
 		w.violate("B", "%s, whose nodes vote, becomes %d from %d at once", s.name, to, s.replicas)
 	}
-	for o := to; o < s.replicas && j.disturbed < max(seen, 1); o++ {
+	for o := to; o < s.replicas && !j.changed(w, max(seen, 1)); o++ {
 		j.holds(w, &w.slots[index*maxOrdinals+o], true)
 	}
 }

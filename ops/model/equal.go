@@ -86,7 +86,7 @@ func (r *Restart) equal(o *Restart) bool {
 	// Who goes down now.
 	case r.Pod != o.Pod, r.PodUID != o.PodUID, r.Template != o.Template, r.Zone != o.Zone, !slices.Equal(r.Pods, o.Pods):
 	// How far it has come.
-	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.ForecastReported != o.ForecastReported, r.Unseen != o.Unseen, r.Narrow != o.Narrow, !slices.Equal(r.Done, o.Done):
+	case !r.Since.Equal(o.Since), r.MasterStable != o.MasterStable, r.ForecastReported != o.ForecastReported, r.Unseen != o.Unseen, r.Gone != o.Gone, r.Narrow != o.Narrow, !slices.Equal(r.Done, o.Done):
 	default:
 		return true
 	}

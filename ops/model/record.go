@@ -264,9 +264,10 @@ type Restart struct {
 	Done []string `json:"done,omitempty"`
 	// MasterStable is true once the master was stable for long enough.
 	MasterStable bool `json:"masterStable,omitempty"`
-	// Unseen is true while it is not known whether the pods that were to go have gone: they
-	// stood there at the last look, and it was decided to leave them.
+	// Unseen is true while it is not known whether pods have gone that stood at the last look, and were to stay then.
 	Unseen bool `json:"unseen,omitempty"`
+	// Gone is true once Kubernetes has taken the deletion of the pod, whatever a watch still shows.
+	Gone bool `json:"gone,omitempty"`
 	// ForecastReported is true once it was reported what the absence of its pods does to tables.
 	ForecastReported bool `json:"said,omitempty"`
 	// Replaces is true where it began for a node that was drained to come onto other volumes:

@@ -15,7 +15,7 @@ import (
 // nextStep chooses the set and the pod, and asks every check.
 func nextStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
-	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods, r.Unseen, r.Narrow = "", "", "", "", nil, false, false
+	r.Pod, r.PodUID, r.Template, r.Zone, r.Pods, r.Unseen, r.Gone, r.Narrow = "", "", "", "", nil, false, false, false
 	switch {
 	case t.Record.Lock != nil:
 		giveBackLostLock(t, op)

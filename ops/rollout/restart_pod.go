@@ -187,7 +187,7 @@ func isBack(v *view.View, r *model.Restart) bool {
 // not: the pod was deleted and the watch is late, or its process has ended. Either way it is the pod that is down,
 // and the allocation lock stays until it is back.
 func seemsThere(t *pass.Pass, r *model.Restart, p *model.Pod) bool {
-	if p == nil || p.UID != r.PodUID || p.Terminating {
+	if p == nil || p.UID != r.PodUID || p.Terminating || r.Gone {
 		return false
 	}
 	return !mayGo(t) || !t.Contact() || !view.Absent(&t.View, p.NodeName)
