@@ -132,6 +132,8 @@ func TestSoakOperationsKilledAtEveryWrite(t *testing.T) {
 		{"suspend", TestASuspendedClusterComesBackWithItsData},
 		{"settings", TestSettingsSurviveADaemonThatDies},
 		{"password", TestAPasswordThatChangedIsChanged},
+		{"adopt", TestAnAdoptionThatIsKilledGoesOn},
+		{"adopt what was handwritten", TestAHandwrittenSetIsAdoptedAndGoesBackThoughKilled},
 	} {
 		t.Run(operation.name, operation.test)
 	}
