@@ -15,6 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // It waited for ever, and looked like a daemon that had started.
@@ -80,5 +83,44 @@ func TestAOnceThatIsToldToStopBeforeItIsDoneIsNoSuccess(t *testing.T) {
 				assert.Contains(t, said.String(), c.says)
 			})
 		}
+	}
+}
+
+// It ended with 0, and nothing said that nothing was done.
+func TestAOnceSaysWhatWasNotDone(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		theirs, forbids bool
+		says            []string
+	}{
+		{"no cluster belongs to it", false, false, []string{"there is no CrateDB definition in", "nothing was done"}},
+		{"a cluster belongs to it, in a namespace that nothing names", true, false, []string{"1 of 1 clusters are not as they are desired: there/orders; there/orders: its definition is gone"}},
+		{"nobody may look there", true, true, []string{"a cluster elsewhere whose definition is gone is not noticed", "nothing was done"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte("# Clusters"), 0o644))
+			api := newAPIServer(t, "prod", "there")
+			if c.forbids {
+				api.forbidden = func(path string) bool { return path == "/api/v1/configmaps" }
+			}
+			if c.theirs {
+				source, err := (&sourceFlags{dir: dir}).open(nil, nil)
+				require.NoError(t, err)
+				defer func() { _ = source.Close() }()
+				api.record(record.Cluster{Namespace: "there", Name: "orders"}, model.Record{Owner: source.Identity(), ClusterName: "orders", ClusterID: "id"})
+			}
+			self, err := os.Executable()
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, self, "run", "--dir", dir, "--connect", "pod", "--listen", "", "--once")
+			cmd.Env = append(os.Environ(), asCommand+"=1")
+			said, _ := cmd.CombinedOutput()
+			assert.Equal(t, exitError, cmd.ProcessState.ExitCode(), string(said))
+			for _, words := range c.says {
+				assert.Contains(t, string(said), words)
+			}
+		})
 	}
 }

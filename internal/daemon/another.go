@@ -57,6 +57,7 @@ func (w *worker) leaveTo(words string, take int) time.Duration {
 		w.saidVerdict = words
 		w.log.Warn("left to another daemon: " + words)
 	}
+	w.noteUndone(w.key, words)
 	w.noteOutcome(w.key, outcomeRefused)
 	return w.options.Interval
 }

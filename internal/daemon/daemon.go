@@ -73,9 +73,13 @@ type daemon struct {
 	mu      sync.Mutex
 	workers map[record.Cluster]*worker
 	outcome map[record.Cluster]string // of --once: "" while it goes on
-	start   func(*worker)
-	unknown chan record.Cluster
-	ended   context.CancelCauseFunc
+	// undone is why a cluster is not as it is desired, where its record does not say so.
+	undone map[record.Cluster]string
+	// lookedElsewhere: clusters of the sources were looked for in other namespaces, for --once.
+	lookedElsewhere bool
+	start           func(*worker)
+	unknown         chan record.Cluster
+	ended           context.CancelCauseFunc
 	// onceOver is why --once is over.
 	onceOver chan error
 }
@@ -175,7 +179,7 @@ func term(ctx context.Context, o Options, l *leadership, following *following, r
 		explaining:  make(chan struct{}, explainersMost),
 		writers:     make(chan struct{}, o.MaxConcurrentWrites), firstPasses: newPlaces(firstPassesAWriter * o.MaxConcurrentWrites), passes: newPlaces(maxPasses),
 		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
-		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
+		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{}, undone: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),
 	}
 	d.newcomers.told = o.Newcomers
@@ -276,11 +280,15 @@ func (d *daemon) follow(ctx context.Context, source Source) {
 				log.Error("problem in the definition, the cluster stays as it was", "cluster", cluster.Namespace+"/"+cluster.Name, "problem", problem.String(), "commit", last)
 			}
 		}
+		if len(build.Clusters)+count == 0 {
+			log.Warn("there is no CrateDB definition in the source", "commit", last)
+		}
 		d.metrics.Rendered(source.Identity(), time.Since(began), count)
 		d.statuses.built(ctx, source.Identity(), last, build, nil)
 		d.admit(ctx, source, last, build)
 		d.noteSettled()
 		d.adoptAll(ctx)
+		d.lookElsewhere(ctx)
 		d.endOnceIfOver()
 	})
 }

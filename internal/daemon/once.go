@@ -68,6 +68,13 @@ func (w *worker) noteSettledVerdict(decision model.Decision, problems []string, 
 	w.daemon.noteOutcome(w.key, outcome)
 }
 
+// noteUndone keeps why a cluster is not as it is desired, where its record does not have the reason.
+func (d *daemon) noteUndone(key record.Cluster, why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.undone[key] = why
+}
+
 func (d *daemon) noteOutcome(key record.Cluster, outcome string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +94,7 @@ func (d *daemon) endOnceIfOver() {
 
 // endOnceLocked ends a run of --once when every cluster has an outcome.
 func (d *daemon) endOnceLocked() {
-	if !d.options.Once || !d.fleet.ready(len(d.options.Sources)) {
+	if !d.options.Once || !d.lookedElsewhere {
 		return
 	}
 	var refused, waiting []string
@@ -108,14 +115,42 @@ func (d *daemon) endOnceLocked() {
 	refused = append(refused, waiting...)
 	switch {
 	case len(refused) > 0:
-		slices.Sort(refused)
-		d.finish(fmt.Errorf("%d of %d clusters are not as they are desired: %s; `stevedore status` says why",
-			len(refused), len(d.outcome), strings.Join(refused, ", ")))
+		d.finish(d.notDesired(refused))
 	case len(problems) > 0:
 		d.finish(errors.New("the source has problems that belong to no cluster: " + problems[0].String()))
+	case len(d.outcome) == 0:
+		d.finish(errors.New("there is no CrateDB definition in " + strings.Join(d.identities(), " and in ") + ", and no cluster that belongs to it: nothing was done"))
 	default:
 		d.finish(errDone)
 	}
+}
+
+// notDesired names the clusters that are not as they are desired, and why. `stevedore status` shows a record, and of
+// a cluster that belongs to somebody else the record is somebody else's.
+func (d *daemon) notDesired(clusters []string) error {
+	slices.Sort(clusters)
+	var reasons []string
+	recorded := len(clusters)
+	for key, why := range d.undone {
+		if slices.Contains(clusters, key.String()) {
+			reasons = append(reasons, key.String()+": "+why)
+			recorded--
+		}
+	}
+	slices.Sort(reasons)
+	if recorded > 0 {
+		reasons = append(reasons, "`stevedore status` says why")
+	}
+	return fmt.Errorf("%d of %d clusters are not as they are desired: %s; %s", len(clusters), len(d.outcome), strings.Join(clusters, ", "), strings.Join(reasons, "; "))
+}
+
+// identities are those of the sources.
+func (d *daemon) identities() []string {
+	var all []string
+	for _, source := range d.options.Sources {
+		all = append(all, source.Identity())
+	}
+	return all
 }
 
 // finish asks for the end of --once; the first word counts.

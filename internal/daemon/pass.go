@@ -195,6 +195,9 @@ func (w *worker) act(ctx context.Context, s passState) (time.Duration, error) {
 	decision, next := s.decision, s.decision.Record
 	if next.Owner != "" && next.Owner != s.desired.Owner {
 		// The record is another source's, and its commands are not ours to drop.
+		if len(decision.Refusals) > 0 {
+			w.noteUndone(w.key, decision.Refusals[0].Message)
+		}
 		w.noteSettledVerdict(decision, s.problems, false)
 		w.looked = true
 		return w.options.Interval, w.showRefused(ctx, s)

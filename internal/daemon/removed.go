@@ -159,5 +159,6 @@ func (w *worker) forgetNow(ctx context.Context, owner, why string) (time.Duratio
 	w.rendered, w.kept, w.applied, w.applyErrors, w.failures = nil, nil, model.Applied{}, nil, nil
 	w.reading, w.stable, w.published, w.publishedSeq = model.Database{}, model.Stability{}, record.Published{}, 0
 	w.log.Info(why)
+	w.noteOutcome(w.key, outcomeDone)
 	return w.options.Interval, nil
 }

@@ -28,7 +28,7 @@ func TestWhatIsNotSupportedIsRefusedByNameWithNothingApplied(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	s.start(testbed.DaemonOptions{Args: s.fromDir(), Env: []string{"WEBHOOK_URL=" + receiver.URL()}})
 	s.done("orders")
-	before := s.setSpecs()
+	before, selector := s.setSpecs(), s.service("crate-orders").Spec.Selector
 
 	ssl := func(key string) map[string]any {
 		return map[string]any{"secretKeyRef": map[string]any{"name": "ssl", "key": key}}
@@ -59,6 +59,10 @@ func TestWhatIsNotSupportedIsRefusedByNameWithNothingApplied(t *testing.T) {
 			return assert.ObjectsAreEqual(sorted(situation.refused), sorted(s.refusals("orders")))
 		})
 		assert.Equal(t, before, s.setSpecs(), "%s: a StatefulSet was changed", situation.change)
+		assert.Equal(t, selector, s.service("crate-orders").Spec.Selector, "%s: clients reach other pods", situation.change)
+		budgets, err := bed.Admin.PolicyV1().PodDisruptionBudgets(s.ns).List(s.ctx, metav1.ListOptions{})
+		require.NoError(t, err)
+		assert.Len(t, budgets.Items, 1, "%s: budgets", situation.change)
 		for _, name := range situation.refused {
 			s.until(situation.change+": told as a failure", func() bool {
 				return slices.ContainsFunc(receiver.Taken(), func(d testbed.Delivery) bool {

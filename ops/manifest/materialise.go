@@ -28,6 +28,7 @@ func Materialise(wanted []*unstructured.Unstructured, saved model.Saved, effecti
 	objects := make([]*unstructured.Unstructured, 0, len(wanted))
 	next := make(model.Saved, len(effective.Sets))
 	done := make(map[string]bool, len(effective.Sets))
+	masters := hasMasters(wanted, saved, effective.Sets)
 	for _, o := range wanted {
 		switch o.GetKind() {
 		case kindStatefulSet:
@@ -46,9 +47,11 @@ func Materialise(wanted []*unstructured.Unstructured, saved model.Saved, effecti
 				objects = append(objects, set)
 			}
 		case kindBudget:
-			objects = append(objects, materialiseBudget(o, effective.Budgets))
+			if masters || !ofMasters(o) {
+				objects = append(objects, materialiseBudget(o, effective.Budgets))
+			}
 		default:
-			objects = append(objects, o)
+			objects = append(objects, selectFor(o, masters))
 		}
 	}
 	// A group that is gone from the definition runs on.
