@@ -179,7 +179,7 @@ func term(ctx context.Context, o Options, l *leadership, following *following, r
 		explaining:  make(chan struct{}, explainersMost),
 		writers:     make(chan struct{}, o.MaxConcurrentWrites), firstPasses: newPlaces(firstPassesAWriter * o.MaxConcurrentWrites), passes: newPlaces(maxPasses),
 		pending: map[string]pendingBuild{}, settledOne: make(chan struct{}, 1), historyKnown: map[string]bool{},
-		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{}, undone: map[record.Cluster]string{},
+		workers: map[record.Cluster]*worker{}, outcome: map[record.Cluster]string{},
 		unknown: make(chan record.Cluster, 256), ended: ended, onceOver: make(chan error, 1),
 	}
 	d.newcomers.told = o.Newcomers

@@ -72,6 +72,9 @@ func (w *worker) noteSettledVerdict(decision model.Decision, problems []string, 
 func (d *daemon) noteUndone(key record.Cluster, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.undone == nil {
+		d.undone = map[record.Cluster]string{}
+	}
 	d.undone[key] = why
 }
 

@@ -57,6 +57,7 @@ func TestNothingIsWrittenToTheRecordOfAnotherSource(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, w.options.Interval, wait)
 	assert.Equal(t, writes, configMaps.Writes())
+	assert.Contains(t, w.undone[w.key], "this cluster belongs to git:theirs", "nothing but --once says so")
 	entry, err = w.store.Load(t.Context(), w.key, record.Operation, &rec)
 	require.NoError(t, err)
 	assert.Len(t, entry.Commands(), 1, "their pause stands")
