@@ -44,6 +44,20 @@ func TestOnlyAYellowOfTheVersionsLetsAnUpgradeGoOn(t *testing.T) {
 			db.Nodes[1].Version = "6.4.3"
 			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
 		}, false},
+		{"another new node may take it, and its zone is full", func(db *model.Database) {
+			db.Nodes[1].Version, db.Settings.Awareness = "6.4.3", []string{"zone"}
+			for i, zone := range []string{"a", "a", "b"} {
+				db.Nodes[i].Attributes = map[string]string{"zone": zone}
+			}
+			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
+		}, true},
+		{"another new node may take it, and is in another zone", func(db *model.Database) {
+			db.Nodes[1].Version, db.Settings.Awareness = "6.4.3", []string{"zone"}
+			for i, zone := range []string{"a", "b", "b"} {
+				db.Nodes[i].Attributes = map[string]string{"zone": zone}
+			}
+			yellow(db, 1, shard(0, n0, "STARTED", true), missing(0))
+		}, false},
 		{"the primary on an old node", func(db *model.Database) {
 			yellow(db, 1, shard(0, n1, "STARTED", true), missing(0))
 		}, false},

@@ -90,4 +90,16 @@ var foundFresh = []struct {
 		Seed: 5000288744, Start: Start{Hot: 3, Tables: []string{}, Shards: 1, Leave: true, Driver: quickDriver, Disks: 2, Backups: true, Takes: 10000, Plan: backupPlan{Every: 2, Keep: 1, AtLeast: 1, Delay: 100, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Drill: 2}, Steps: 1068,
 		Items: []Item{{What: pushPause, At: 16760, A: 7, B: 4}, {What: stallController, Call: 15, A: 14, B: 48}, {What: pushFewerDisks, At: 876, A: 15, B: 16}},
 	}},
+	{"another version is pushed while a cluster is made that keeps copies in different zones", Schedule{
+		Seed: 5000195660, Start: Start{Masters: 3, Hot: 4, Warm: 2, Tables: []string{"2"}, Shards: 1, Extend: true, Leave: true, Aware: true, Early: true, Driver: quickDriver, Compute: true}, Steps: 126,
+		Items: []Item{{What: pushUpgrade, At: 659, A: 3, B: 2}},
+	}},
+	{"an upgrade of a cluster in zones, and a volume is lost", Schedule{
+		Seed: 5000034886, Start: Start{Hot: 4, Warm: 1, Tables: []string{"2", "1"}, Shards: 3, Extend: true, Zones: true, Aware: true, Backups: true, Takes: 40000, Plan: backupPlan{Every: 2, Keep: 1, AtLeast: 1, Delay: 120}, Adopted: true}, Steps: 217,
+		Items: []Item{{What: excludeByName, Call: 16, A: 27, B: 4}, {What: pushUpgrade, At: 27838, A: 42, B: 44}, {What: loseVolume, Backing: 4, A: 21, B: 24}},
+	}},
+	{"an upgrade begins after another snapshot, and the nodes run the version already", Schedule{
+		Seed: 5000022645, Start: Start{Hot: 3, Tables: []string{"2", "1-all", "0"}, Shards: 3, Leave: true, Driver: quickDriver, Disks: 2, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 1, Keep: 1, AtLeast: 1, Delay: 40, Skip: true}, Replaces: true, Drills: true, Comes: 40000, Drill: 2, Most: 26}, Steps: 566,
+		Items: []Item{{What: pushSuspend, At: 49314, A: 6, B: 1}, {What: standStill, Call: 15, A: 14, B: 46}, {What: restartDaemon, Call: 2, A: 31, B: 47}, {What: killBefore, Call: 23, A: 35, B: 63}, {What: pushFewerDisks, At: 1763, A: 7, B: 61}, {What: pushDisksBack, At: 88587, A: 32, B: 61}, {What: deletePodByHand, Disking: 180, A: 51, B: 54}, {What: setTransient, Disking: 86, A: 53, B: 59}, {What: pushUpgrade, At: 27214, A: 51, B: 52}, {What: pushSchedules, Backing: 5, A: 20, B: 63}, {What: drainNode, Backing: 19, A: 60, B: 44}, {What: fetchCommand, At: 93551, A: 8, B: 4}, {What: fetchCommand, At: 625311, A: 4, B: 35}},
+	}},
 }

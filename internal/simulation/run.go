@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -281,8 +282,9 @@ func (w *world) rest() bool {
 	if w.resource == before {
 		return settled
 	}
-	if w.snapshotsSince(from - minute) {
-		return false // a window has come, or a snapshot is too old
+	waits := func(d *daemon) bool { return d.says(gates.SnapshotNewerRule) }
+	if w.snapshotsSince(from-minute) || slices.ContainsFunc(w.daemons, waits) {
+		return false // a window has come, or a snapshot is too old, and what is desired begins after another one
 	}
 	if w.rests++; w.rests > 3 && settled {
 		w.violate("rest", "%d writes though nothing is to be done", w.resource-before)

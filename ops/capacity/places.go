@@ -137,6 +137,11 @@ func (p *places) refuses(h *homeless, n *model.Node) string {
 	if limit := p.db.Settings.TotalShardsPerNode; limit > 0 && p.onNode[n.ID] >= limit {
 		return fmt.Sprintf("as many shards as cluster.routing.allocation.total_shards_per_node allows (%d)", limit)
 	}
+	return p.zoneRefuses(h.shard, n)
+}
+
+// zoneRefuses says why the node may not take a copy by the awareness; "" where it may.
+func (p *places) zoneRefuses(shard copyOf, n *model.Node) string {
 	for _, attribute := range p.db.Settings.Awareness {
 		zone := n.Attributes[attribute]
 		if n.Attributes == nil || p.zones[attribute] == 0 {
@@ -145,11 +150,22 @@ func (p *places) refuses(h *homeless, n *model.Node) string {
 		if zone == "" {
 			return "no attribute " + attribute + ", which the awareness asks for"
 		}
-		if p.inZone(h.shard, attribute, zone) >= p.eachZone(h.shard, attribute) {
+		if p.inZone(shard, attribute, zone) >= p.eachZone(shard, attribute) {
 			return fmt.Sprintf("%s %s has as many copies of the shard as it may", attribute, zone)
 		}
 	}
 	return ""
+}
+
+// ZoneRefuses reports whether the awareness keeps a copy of a shard off a node: of so many copies some are on these nodes
+// already.
+func ZoneRefuses(db *model.Database, members []*model.Node, on map[string]bool, copies int, n *model.Node) bool {
+	p, shard := newPlaces(db, "", nil, members), copyOf{}
+	p.total[shard] = copies
+	for id := range on {
+		p.stay(shard, id)
+	}
+	return p.zoneRefuses(shard, n) != ""
 }
 
 // kept reports whether its filters keep a copy off a node.

@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 
+	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -13,7 +14,8 @@ import (
 // stays without a replica until a second node is new. To wait for green would be to wait for ever.
 //
 // It is that yellow when each missing copy is a replica, when its primary is started, and when
-// each data node without a copy of it runs an older version than the primary's. The last copy
+// each data node without a copy of it runs an older version than the primary's, or is in a zone
+// that has as many copies as it may. The last copy
 // of such a shard is on an upgraded node, which is not the next one to go.
 func YellowByVersion(v *View) map[string]bool {
 	if !Upgrading(v) {
@@ -66,9 +68,16 @@ func onlyByVersion(v *View, leaving bool) map[string]bool {
 		}
 	}
 	nodes := dataNodes(v)
+	members := make([]*model.Node, 0, len(nodes))
+	for i := range nodes {
+		members = append(members, nodes[i].node)
+	}
 	tables, explained := map[string]bool{}, int64(0)
 	for key, copies := range missing {
-		if !noneMayTake(nodes, primaries[key], on[key], leaving) {
+		full := func(n *model.Node) bool {
+			return capacity.ZoneRefuses(db, members, on[key], len(on[key])+int(copies), n)
+		}
+		if !noneMayTake(nodes, primaries[key], on[key], leaving, full) {
 			return nil
 		}
 		tables[key.table] = true
@@ -81,15 +90,15 @@ func onlyByVersion(v *View, leaving bool) map[string]bool {
 }
 
 // noneMayTake reports whether every data node without a copy is older than the primary's, and
-// there is one; with leaving, whether each of them is to leave, too.
-func noneMayTake(nodes map[string]dataNode, primary string, on map[string]bool, leaving bool) bool {
+// there is one; with leaving, whether each of them is to leave, too. One whose zone is full takes none.
+func noneMayTake(nodes map[string]dataNode, primary string, on map[string]bool, leaving bool, full func(*model.Node) bool) bool {
 	newest := nodes[primary].version
 	if newest == "" {
 		return false
 	}
 	older := false
 	for id, n := range nodes {
-		if on[id] {
+		if on[id] || full(n.node) {
 			continue
 		}
 		if n.version == "" || gates.Compare(n.version, newest) >= 0 || leaving && !n.leaves {
@@ -102,6 +111,7 @@ func noneMayTake(nodes map[string]dataNode, primary string, on map[string]bool, 
 
 type dataNode struct {
 	version string
+	node    *model.Node
 	leaves  bool // it is to leave
 }
 
@@ -110,7 +120,7 @@ func dataNodes(v *View) map[string]dataNode {
 	nodes := make(map[string]dataNode, len(v.Observed.Database.Nodes))
 	for i := range v.Observed.Database.Nodes {
 		n, master := &v.Observed.Database.Nodes[i], false
-		node := dataNode{version: n.Version}
+		node := dataNode{version: n.Version, node: n}
 		for j := range v.Observed.Pods {
 			if p := &v.Observed.Pods[j]; p.NodeName == n.Name {
 				w := v.DesiredSet(p.Set)
