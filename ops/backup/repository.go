@@ -146,7 +146,7 @@ func repository(t *pass.Pass) bool {
 		return same && have.Settings != "" && b.Foreign == ""
 	}
 	t.Harmless(model.Action{
-		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: t.Record.Version,
+		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: oldest(&t.View),
 		Repository: name, Settings: want, Secrets: secrets(v), SecretVersions: secretVersions, NodeIDs: snapshots.Nodes(&v.Observed.Database), New: !same || have.Settings == "" || b.Foreign != "",
 	})
 	return false
@@ -183,4 +183,15 @@ func lost(t *pass.Pass) {
 		}
 		b.Repository, b.Gone, b.Listed = model.RecordedRepository{}, time.Time{}, time.Time{}
 	}
+}
+
+// oldest is the version of the oldest node: it says what CrateDB understands, and a record that was lost does not.
+func oldest(v *view.View) string {
+	out := v.Record.Version
+	for i, n := range v.Observed.Database.Nodes {
+		if i == 0 || gates.Compare(n.Version, out) < 0 {
+			out = n.Version
+		}
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -145,8 +146,8 @@ func drop(t *pass.Pass, f *model.Fetch) {
 	}
 }
 
-// missingLong reports whether the tables have been missing for a while with all nodes there. After an abort nobody has
-// waited for that yet, and a table that came may have lost its shards with a node that has just joined again.
+// missingLong reports whether the tables have been missing for a while with all nodes there. After an abort nobody
+// has waited for that yet, and a table that came may have lost its shards with a node that has just joined again.
 func missingLong(t *pass.Pass, f *model.Fetch) bool {
 	if f.Suspect.IsZero() {
 		f.Suspect = t.Now
@@ -225,8 +226,12 @@ func endDrill(t *pass.Pass, f *model.Fetch, why string) {
 
 // away is why it is not known which tables of a restore have come; "" where it is.
 func away(t *pass.Pass) string {
-	// A member has what is on it, though its pod may never be ready.
-	nodes := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return t.Member(p.NodeName) })
+	// A member has what is on it, though its pod may never be ready; and so has one that somebody has added.
+	sets := slices.Clone(t.Record.Sets)
+	for i := range sets {
+		sets[i].Replicas = aim.Replicas(&t.View, sets[i])
+	}
+	nodes := t.NodesWith(sets, func(p *model.Pod) bool { return t.Member(p.NodeName) })
 	switch {
 	case t.Suspending || len(t.Record.Suspended) > 0:
 		return "the cluster is suspended"
