@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,6 +25,8 @@ func TestWhatAVerbIsGivenWronglyIsSaidWithWhatToWrite(t *testing.T) {
 		{[]string{"diff"}, "stevedore diff: PATH is missing, as in: stevedore diff clusters/"},
 		{[]string{"validate"}, "stevedore validate: PATH is missing, as in: stevedore validate examples/overlays"},
 		{[]string{"render", "a", "b"}, "stevedore render takes one PATH and was given 2 (a, b): run it once for each"},
+		{[]string{"status", "a", "b"}, "stevedore status takes one CLUSTER and was given 2 (a, b): run it once for each"},
+		{[]string{"status", "-A", "-n", "shop"}, "stevedore status: either -n shop or --all-namespaces: the two name different clusters"},
 		{[]string{"pause"}, "stevedore pause: CLUSTER (or --all) is missing, as in: stevedore pause prod/orders"},
 		{[]string{"run", "clusters"}, `stevedore run takes flags only, and was given "clusters"; as in: stevedore run --git https://git.example.com/team/clusters --git-credentials-secret stevedore-git`},
 	} {
@@ -31,6 +34,8 @@ func TestWhatAVerbIsGivenWronglyIsSaidWithWhatToWrite(t *testing.T) {
 		assert.Equal(t, exitError, end.code, c.args)
 		assert.Contains(t, end.err, c.says, c.args)
 	}
+	assert.Equal(t, "stevedore status: unknown flag", withName(errors.New("stevedore status: unknown flag")), "the name of the program once")
+	assert.Equal(t, "stevedore: no such file", withName(errors.New("no such file")))
 	end := stevedore(t)
 	assert.Zero(t, end.code, "without a verb the help is shown")
 	assert.Contains(t, end.out, "Available Commands")

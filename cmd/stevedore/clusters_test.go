@@ -109,6 +109,24 @@ func TestACommandReachesTheClustersThatItNamesAndNoOther(t *testing.T) {
 	}
 }
 
+func TestAnAbortOfNothingSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		rec  model.Record
+		says string
+	}{
+		{"nothing is in progress", model.Record{}, "nothing is in progress; nothing of this definition begins until `stevedore resume`, or until the definition changes"},
+		{"a grow is", model.Record{Operation: &model.Operation{Kind: model.OperationGrow}}, "is to be aborted"},
+		{"a restore is", model.Record{Backups: &model.Backups{Fetch: &model.Fetch{}}}, "is to be aborted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := newAPIServer(t, "prod")
+			api.record(record.Cluster{Namespace: "prod", Name: "orders"}, c.rec)
+			assert.Contains(t, stevedore(t, "abort", "orders").out, "cluster prod/orders: "+c.says)
+		})
+	}
+}
+
 func TestACommandThatNoDaemonCarriesOutSaysSo(t *testing.T) {
 	api := newAPIServer(t, "prod")
 	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, model.Record{})
@@ -152,7 +170,7 @@ func TestReleaseWaitsForEachClusterThoughOneIsReleasedByNobody(t *testing.T) {
 	assert.Equal(t, exitError, end.code)
 	assert.Contains(t, end.err, "cluster prod/a-nobodys was told to be released, and that is not done in time (no daemon has seen it")
 	assert.Contains(t, end.err, "NOBODY LOOKS AFTER")
-	assert.Contains(t, end.out, "cluster prod/good: released, and nothing of it is held any more")
+	assert.Contains(t, end.out, "cluster prod/good: released, and nothing of it is held any more; `stevedore resume` ends that, and so does a push that changes its definition")
 }
 
 func TestWhereEveryClusterRefusesTheCommandItIsNotSaidThatThereAreNone(t *testing.T) {

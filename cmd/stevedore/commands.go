@@ -34,7 +34,7 @@ annotation asks for, until the cluster's definition changes. With --all a releas
 cluster stays released: name it to end its release.`,
 		func(revision string) []record.Command {
 			return []record.Command{record.Resume(revision), record.Unabort(revision), record.Keep(revision)}
-		}, "resumed; an abort and a release are taken back too")
+		}, "is managed: a pause, an abort or a release that there was is taken back")
 }
 
 // resumePaused leaves a release as it is.
@@ -78,13 +78,16 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 			}
 			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
 			if verb == "resume" && of.all {
-				make, said = resumePaused, "resumed; an abort is taken back too, and a release stays"
+				make, said = resumePaused, "a pause or an abort that there was is taken back, and a release stays"
 			}
 			given, err := giveEach(cmd.Context(), client, store, clusters, make)
 			for _, one := range given {
 				words := said
 				if verb == "restart" && one.handsOff != "" {
 					words = "a rolling restart is asked for; the cluster is " + one.handsOff + ", and it begins when that is taken back: stevedore resume " + one.cluster.String()
+				}
+				if verb == "abort" && one.idle {
+					words = "nothing is in progress; nothing of this definition begins until `stevedore resume`, or until the definition changes"
 				}
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", one.cluster, words); err != nil {
 					return err
@@ -119,6 +122,8 @@ type givenTo struct {
 	cluster record.Cluster
 	// handsOff says how the cluster is left alone; "" where it is not.
 	handsOff string
+	// idle: neither an operation nor a restore of tables is recorded.
+	idle     bool
 	attended attendance.Cluster
 }
 
@@ -132,9 +137,13 @@ func giveEach(ctx context.Context, client kubernetes.Interface, store *record.St
 			failed = append(failed, noRecord(ctx, client, cluster, err))
 			continue
 		}
-		given = append(given, givenTo{cluster, handsOff, attendedBy(cluster, rec)})
+		given = append(given, givenTo{cluster, handsOff, idle(rec), attendedBy(cluster, rec)})
 	}
 	return given, errors.Join(failed...)
+}
+
+func idle(rec model.Record) bool {
+	return rec.Operation == nil && (rec.Backups == nil || rec.Backups.Fetch == nil)
 }
 
 func one(command func(revision string) record.Command) func(revision string) []record.Command {

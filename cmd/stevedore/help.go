@@ -30,7 +30,7 @@ var endings = []struct {
 }{
 	{"run", []ending{
 		{exitOK, "told to stop; with --once each cluster is as its definition says"},
-		{exitError, "an error; with --once a cluster that is not, or told to stop before that"},
+		{exitError, "an error; with --once a cluster that is not, no cluster at all, or told to stop before that"},
 	}},
 	{"validate", []ending{{exitOK, "nothing is wrong"}, {exitError, "a problem in the folder, or another error"}}},
 	{"render", []ending{{exitOK, "printed"}, {exitError, "a problem in the folder, or another error"}}},

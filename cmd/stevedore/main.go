@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -47,13 +48,21 @@ func run() int {
 	case errors.As(err, &code):
 		return int(code)
 	default:
-		said := plaintext.Text("stevedore: " + err.Error())
+		said := plaintext.Text(withName(err))
 		if width, terminal := columns(os.Stderr); terminal {
 			said = fitting(said, width)
 		}
 		fmt.Fprintln(os.Stderr, said)
 		return exitError
 	}
+}
+
+// withName is an error behind the name of the program; one that begins with the name of a verb has it already.
+func withName(err error) string {
+	if said := err.Error(); strings.HasPrefix(said, "stevedore ") {
+		return said
+	}
+	return "stevedore: " + err.Error()
 }
 
 func newRoot() *cobra.Command {

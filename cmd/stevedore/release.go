@@ -13,6 +13,9 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
+// endsRelease says what a push does afterwards.
+const endsRelease = "`stevedore resume` ends that, and so does a push that changes its definition"
+
 func newRelease() *cobra.Command {
 	var (
 		of      clusterArgs
@@ -21,12 +24,13 @@ func newRelease() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "release CLUSTER",
-		Short: "Let a cluster go: give back what is held, then keep hands off",
+		Short: "Give back what is held of a cluster, then leave it alone until its definition changes",
 		Long: `release gives back what stevedore holds of a cluster (the allocation, exclusions,
-disruption budgets) and then does nothing to it any more, until its definition
-changes or resume takes the release back. Nothing of the cluster is deleted. The
-daemon does the giving back: --wait waits until it has, which is what to do before
-stevedore is removed.`,
+disruption budgets) and then does nothing to it any more. resume ends the release, and
+so does a push that changes the definition of the cluster: stevedore then manages it as
+before. To keep it released, remove its definition from the source. Nothing of the
+cluster is deleted. The daemon does the giving back: --wait waits until it has, which is
+what to do before stevedore is removed.`,
 		Example: `  stevedore release prod/orders
   stevedore release --all --all-namespaces --wait`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,7 +42,7 @@ stevedore is removed.`,
 			given, failed := giveEach(cmd.Context(), client, store, clusters, one(record.Release))
 			if !wait {
 				for _, one := range given {
-					if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: released; the daemon gives back what it holds and then keeps its hands off\n", one.cluster); err != nil {
+					if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: released; the daemon gives back what it holds and then leaves the cluster alone; %s\n", one.cluster, endsRelease); err != nil {
 						return err
 					}
 				}
@@ -58,7 +62,7 @@ stevedore is removed.`,
 					failed = errors.Join(failed, err)
 					continue
 				}
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: released, and nothing of it is held any more\n", one.cluster); err != nil {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: released, and nothing of it is held any more; %s\n", one.cluster, endsRelease); err != nil {
 					return err
 				}
 			}

@@ -101,13 +101,16 @@ long that will take.`,
   stevedore status prod/orders -o yaml
   stevedore status prod/orders --watch
   stevedore status -A`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takesAtMostOne("CLUSTER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if watch && output != "" {
 				return fmt.Errorf("--watch writes lines for people: leave -o out")
 			}
 			if output != "" && output != "json" && output != "yaml" {
 				return fmt.Errorf("-o %q is not known: write json or yaml", output)
+			}
+			if all && kube.namespace != "" {
+				return fmt.Errorf("%s: either -n %s or --all-namespaces: the two name different clusters", cmd.CommandPath(), kube.namespace)
 			}
 			of, err := kube.selected(args, all)
 			if err != nil {

@@ -96,9 +96,19 @@ func TestAStatusSaysFirstThatTablesAreRed(t *testing.T) {
 			slices.SortFunc(found, func(a, b clusterStatus) int { return strings.Compare(a.Cluster, b.Cluster) })
 			assert.Equal(t, []string{state, "red"}, []string{found[0].State, found[0].Health})
 			assert.Equal(t, []string{"done", ""}, []string{found[1].State, found[1].Health})
-			assert.True(t, strings.HasPrefix(statusLine(found[0]), state+", RED  tables-red: "+message), statusLine(found[0]))
+			assert.True(t, strings.HasPrefix(statusLine(found[0]), state+", RED | tables-red: "+message), statusLine(found[0]))
 		})
 	}
+}
+
+// "orphaned  orphaned: its definition is gone  pods-ready: 2 of 3" was said in one line.
+func TestALineOfAStatusSaysNoWordTwiceAndSeparatesItsGates(t *testing.T) {
+	rec := doneRecord()
+	because("refusal", "orphaned", "its definition is gone")(&rec)
+	because("wait", "pods-ready", "2 of 3 pods are ready")(&rec)
+	rec.Shown.Verdict = model.Refuse.String()
+	assert.Equal(t, "orphaned: its definition is gone | pods-ready: 2 of 3 pods are ready",
+		statusLine(clusterStatus{State: stateOf(rec), Reasons: rec.Shown.Reasons}))
 }
 
 func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {

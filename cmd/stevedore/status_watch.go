@@ -142,12 +142,16 @@ func statusLine(status clusterStatus) string {
 	}
 	parts = append(parts, status.Problems...)
 	for _, reason := range status.Reasons {
+		if reason.Name == status.State && status.Health == "" {
+			parts[0] += ": " + reason.Message // the gate has the name of the state
+			continue
+		}
 		parts = append(parts, reason.Name+": "+reason.Message)
 	}
 	if status.Error != "" {
 		parts = append(parts, status.Error)
 	}
-	return strings.Join(parts, "  ")
+	return strings.Join(parts, " | ")
 }
 
 func operationWords(operation *model.Operation) string {

@@ -41,6 +41,7 @@ func newWait() *cobra.Command {
 	of := clusterArgs{many: true}
 	w := waiting{tick: time.Second, stuckFor: 20 * time.Second}
 	var timeout time.Duration
+	var dir string
 	cmd := &cobra.Command{
 		Use:   "wait CLUSTER...",
 		Short: "Wait until clusters are as they are wanted",
@@ -48,10 +49,12 @@ func newWait() *cobra.Command {
 to do, every node is there, no table is red, nothing is held. It says on standard error
 why it waits. It never says so of a cluster that nobody looks after, nor before the daemon
 has looked at the cluster since it took the newest revision of its source; with --revision,
-which may be a commit that was just pushed, nor before it has taken that one. A cluster
+which may be a commit that was just pushed, nor before it has taken that one, and with
+--dir nor before it has taken the directory as it is now. A cluster
 that is refused, orphaned, broken, paused or released gets nowhere by itself: where only
 such ones are left for 20 seconds, in which the daemon looks again, it ends.`,
 		Example: `  stevedore wait prod/orders --revision "$(git rev-parse HEAD)" --timeout 20m
+  stevedore wait prod/orders --dir ./clusters
   stevedore wait prod/orders prod/metrics
   stevedore wait --all -n prod --for suspended`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,6 +70,16 @@ such ones are left for 20 seconds, in which the daemon looks again, it ends.`,
 			// Also what is asked of the API server ends in time.
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
+			if dir != "" {
+				if w.revision != "" {
+					return errors.New("either --dir or --revision: a directory has no commits")
+				}
+				var err error
+				if w.revision, err = revisionOfDir(ctx, dir); err != nil {
+					return err
+				}
+				w.newest = true
+			}
 			client, clusters, err := of.find(ctx, args)
 			if err != nil {
 				return err
@@ -88,15 +101,32 @@ such ones are left for 20 seconds, in which the daemon looks again, it ends.`,
 	of.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&w.want, "for", forDone, "done, suspended, paused or released (and what was held given back)")
+	flags.StringVar(&dir, "dir", "", "a directory that the daemon follows: it has to have taken it as it is now")
 	flags.StringVar(&w.revision, "revision", "", "a commit, or the beginning of its hash, that the daemon has to have taken")
 	flags.DurationVar(&timeout, "timeout", 30*time.Minute, "the longest that it takes, for all clusters together")
 	return cmd
+}
+
+// revisionOfDir is the revision that a daemon calls a directory by that is as this one is now.
+func revisionOfDir(ctx context.Context, dir string) (string, error) {
+	source, err := (&sourceFlags{dir: dir}).open(nil, nil)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = source.Close() }()
+	snapshot, err := source.Fetch(ctx)
+	if err != nil {
+		return "", err
+	}
+	return snapshot.Revision, nil
 }
 
 // waiting is one run of wait.
 type waiting struct {
 	client         kubernetes.Interface
 	want, revision string
+	// newest: nothing newer may have been taken; a directory may be again as it was before.
+	newest bool
 	// all are every recorded cluster of namespace, also those that come meanwhile.
 	all       bool
 	namespace string
@@ -264,12 +294,12 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 		return verdict{stuck: true, why: status.Error}
 	case who.Nobody:
 		return verdict{why: "nobody looks after it: " + whyNobody(who)}
-	case w.revision != "" && !who.Has(w.revision) && !attendance.Means(rec.Commit, w.revision):
+	case w.revision != "" && !w.taken(rec, who):
 		at := "none yet"
 		if who.Revision != "" {
 			at = shortCommit(who.Revision)
 		}
-		why := fmt.Sprintf("the daemon has not taken revision %s of %s; its newest is %s", w.revision, cmp.Or(rec.Owner, rec.Shown.Source), at)
+		why := fmt.Sprintf("the daemon has not taken revision %s of %s; its newest is %s", shortCommit(w.revision), cmp.Or(rec.Owner, rec.Shown.Source), at)
 		if len(status.Problems) > 0 {
 			why += ": " + status.Problems[0]
 		}
@@ -298,6 +328,14 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 		why = "nothing is left to do, and that is not verified yet, or something is held"
 	}
 	return verdict{stuck: stuck, why: why}
+}
+
+// taken says that the daemon has taken the revision.
+func (w waiting) taken(rec model.Record, who *attendance.Attendance) bool {
+	if w.newest {
+		return who.Revision == w.revision
+	}
+	return who.Has(w.revision) || attendance.Means(rec.Commit, w.revision)
 }
 
 // unseen says that a command stands on the record which the daemon has not heeded yet.

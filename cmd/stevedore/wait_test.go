@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -77,13 +79,13 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 		{"of a revision that is not taken yet", new(doneRecord()), taken, 0, []string{"--revision", "ccccccc"}, exitLate, "the daemon has not taken revision ccccccc of " + appsSource + "; its newest is main@sha1:bbbbbbbbbbbb"},
 		{"the revision was taken, and the cluster's turn has not come", new(doneRecord()), attendance.Followed{Revisions: taken.Revisions, Behind: []string{"prod/orders"}}, 0, nil, exitLate, "the daemon has not looked at it yet since it took main@sha1:bbbbbbbbbbbb"},
 		{"nobody looks after it", new(doneRecord()), taken, time.Hour, nil, exitLate, "nobody looks after it: the daemon that held Lease stevedore-system/stevedore has renewed it no more"},
-		{"it waits", &waits, taken, 0, nil, exitLate, "waiting  health-green: yellow"},
+		{"it waits", &waits, taken, 0, nil, exitLate, "waiting | health-green: yellow"},
 		{"not yet verified", new(with(func(r *model.Record) { r.Stage = model.StageApplied })), taken, 0, nil, exitLate, "not verified yet"},
 		{"an allocation lock is not given back", new(with(func(r *model.Record) { r.Lock = &model.AllocationLock{} })), taken, 0, nil, exitLate, ""},
-		{"it is refused", &refused, taken, 0, nil, exitStuck, "refused  replicas-do-not-fit: too few nodes"},
+		{"it is refused", &refused, taken, 0, nil, exitStuck, "refused | replicas-do-not-fit: too few nodes"},
 		{"it is suspended, as it should be", &suspended, taken, 0, []string{"--for", "suspended"}, exitOK, ""},
 		{"it is suspended, and should be done", &suspended, taken, 0, nil, exitStuck, "suspended"},
-		{"it is done, and tables are red", red(doneRecord()), taken, 0, nil, exitLate, "done, RED  tables-red: the cluster is RED: 2 shard(s) have no primary"},
+		{"it is done, and tables are red", red(doneRecord()), taken, 0, nil, exitLate, "done, RED | tables-red: the cluster is RED: 2 shard(s) have no primary"},
 		{"it is done, and should be suspended", new(doneRecord()), taken, 0, []string{"--for", "suspended"}, exitLate, "done"},
 		{"there is no record", nil, taken, 0, nil, exitError, "there is no record of a cluster prod/orders"},
 		{"there is no record of what was just pushed", nil, taken, 0, []string{"--revision", "bbbbbbb"}, exitLate, "no daemon has made a record of it yet"},
@@ -121,6 +123,44 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A wait right after a save said done before the daemon had noticed.
+func TestAWaitForADirectoryWaitsUntilItIsTakenAsItIs(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "orders.yaml"), []byte(text), 0o600))
+	}
+	write("before")
+	before, err := revisionOfDir(t.Context(), dir)
+	require.NoError(t, err)
+	write("after")
+	after, err := revisionOfDir(t.Context(), dir)
+	require.NoError(t, err)
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	for _, c := range []struct {
+		name, of string
+		taken    []string
+		so       bool
+	}{
+		{"nothing was taken since the save", after, []string{before}, false},
+		{"it was taken", after, []string{after, before}, true},
+		{"it is as it was before the last that was taken", before, []string{after, before}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			api := newAPIServer(t, "prod")
+			api.follows(attendance.Followed{Revisions: c.taken}, 0)
+			api.record(orders, doneRecord())
+			w := waitHere(t)
+			w.revision, w.newest = c.of, true
+			found, err := w.look(t.Context(), &[]record.Cluster{orders})
+			require.NoError(t, err)
+			assert.Equal(t, c.so, found[orders].so, found[orders].why)
+		})
+	}
+	newAPIServer(t, "prod")
+	assert.Contains(t, stevedore(t, "wait", "orders", "--dir", dir, "--revision", "aaaaaaa").err, "either --dir or --revision")
+	assert.Contains(t, stevedore(t, "wait", "orders", "--dir", filepath.Join(dir, "nosuch")).err, "there is no such directory")
 }
 
 // waitHere is a wait for done that looks all the time, and says nothing.

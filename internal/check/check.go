@@ -130,7 +130,7 @@ func Offline(clusters []Cluster) []Finding {
 type checker struct {
 	Options
 	found []Finding
-	// missing are namespaces that are not there: nothing in them is looked at.
+	// missing are namespaces that are not there: there is no Secret and no claim in them, and nothing else can be looked at.
 	missing []string
 }
 

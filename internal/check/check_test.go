@@ -419,3 +419,20 @@ func TestTheDomainByWhichNodesFindEachOther(t *testing.T) {
 		})
 	}
 }
+
+// After the namespace was created a second problem appeared: what was not looked at was not named.
+func TestOfANamespaceThatIsNotThereEachCheckIsNamed(t *testing.T) {
+	cluster := orders(1)
+	cluster.Users = []model.User{{Name: "app", Secret: model.SecretKey{Name: "app-password", Key: "password"}}}
+	all := found(t, func(c *checker) {
+		c.Namespaces = []string{"prod"}
+		c.namespaces(t.Context())
+		c.secrets(t.Context())
+	}, []Cluster{cluster}, fake.NewClientset())
+	require.Len(t, all, 3)
+	assert.Equal(t, Finding{Problem, "namespace", "prod", "it does not exist, and stevedore makes none", "kubectl create namespace prod"}, all[0])
+	assert.Equal(t, Unknown, all[1].State)
+	assert.Contains(t, all[1].Message, "quota, limit-range, pod-security")
+	assert.Equal(t, Problem, all[2].State)
+	assert.Contains(t, all[2].Message, "Secret app-password, key password (the password of user app) does not exist")
+}

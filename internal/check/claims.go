@@ -81,9 +81,6 @@ func LookAtClaim(ctx context.Context, client kubernetes.Interface, namespace str
 func (c *checker) claims(ctx context.Context) {
 	const check = "shared-volume"
 	for _, cluster := range c.Clusters {
-		if slices.Contains(c.missing, cluster.Namespace) {
-			continue
-		}
 		for _, shared := range cluster.SharedClaims() {
 			if slices.Contains(cluster.BringsClaims, shared.Name) {
 				c.ok(check, cluster.String(), "PersistentVolumeClaim %s comes with the push", shared.Name)

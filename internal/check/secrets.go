@@ -20,14 +20,7 @@ func (c *checker) secrets(ctx context.Context) {
 			brought[cluster.Namespace+"/"+name] = true
 		}
 	}
-	missing := map[string]bool{}
-	for _, ns := range c.missing {
-		missing[ns] = true
-	}
 	for _, cluster := range c.Clusters {
-		if missing[cluster.Namespace] {
-			continue
-		}
 		var passwords, keys []neededKey
 		for _, user := range cluster.Users {
 			passwords = append(passwords, neededKey{user.Secret, "the password of user " + user.Name})

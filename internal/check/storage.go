@@ -50,7 +50,7 @@ func (c *checker) storage(ctx context.Context) {
 			subject = "the default class"
 		}
 		if problems := aim.ClassProblems(asked[class], known); len(problems) > 0 {
-			c.problem(check, subject, "create the class, or name another one: spec.nodes.*.resources.disk.storageClass, spec.operations.debugVolume.storageClass", "%s", strings.Join(problems, "; "))
+			c.problem(check, subject, "the class is named by spec.nodes.*.resources.disk.storageClass and spec.operations.debugVolume.storageClass", "%s", strings.Join(problems, "; "))
 			continue
 		}
 		i := slices.IndexFunc(list, func(s storagev1.StorageClass) bool {

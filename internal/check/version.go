@@ -59,6 +59,7 @@ func (c *checker) namespaces(ctx context.Context) {
 		case apierrors.IsNotFound(err):
 			c.missing = append(c.missing, ns)
 			c.problem("namespace", ns, "kubectl create namespace "+ns, "it does not exist, and stevedore makes none")
+			c.unknown("namespace", ns, "create the namespace, and check again", "without it these checks cannot be made there: your-rights, daemon-rights, others, crate-operator, quota, limit-range, pod-security")
 		default:
 			c.unread("namespace", ns, "the namespace", err)
 		}
