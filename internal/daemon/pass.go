@@ -215,6 +215,9 @@ func (w *worker) act(ctx context.Context, s passState) (time.Duration, error) {
 	next.Shown = s.before.Shown
 	if !w.passing(s) {
 		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
+	} else if decision.Verdict == model.Act && !next.Equal(&s.before) {
+		// The record is written in any case: what is waited for no more does not stay in it.
+		next.Shown = withoutPast(next.Shown, decision, time.Now())
 	}
 	next.Shown.Source, next.Shown.RefusalReported, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attendsAs()
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)

@@ -49,6 +49,19 @@ func shown(before model.Shown, decision model.Decision, problems []string, now t
 	return out
 }
 
+// withoutPast leaves out the reasons that a decision has no more. If none is left, the daemon acts.
+func withoutPast(before model.Shown, decision model.Decision, now time.Time) model.Shown {
+	out := before
+	out.Reasons = slices.DeleteFunc(slices.Clone(before.Reasons), func(r model.ShownReason) bool {
+		return !slices.ContainsFunc(decision.Waits, func(w model.Reason) bool { return w.Name == r.Name })
+	})
+	if len(out.Reasons) == 0 && len(before.Reasons) > 0 && len(before.Problems) == 0 {
+		out.Verdict, out.At = model.Act.String(), now.UTC().Truncate(time.Second)
+		out.Since = out.At
+	}
+	return out
+}
+
 // stateWord is what people call the state of a cluster, as far as these words say it: other
 // reasons for the same state are no other state.
 func stateWord(s model.Shown) string {

@@ -85,3 +85,36 @@ func TestTheStateIsTheSameSinceItBecameSo(t *testing.T) {
 		})
 	}
 }
+
+// A cluster that had its users by now was said to wait for its first pod.
+func TestWhatIsWaitedForNoMoreIsNotShown(t *testing.T) {
+	wait := func(names ...string) (all []model.Reason) {
+		for _, name := range names {
+			all = append(all, model.Reason{Name: name})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name    string
+		before  []string
+		now     []string
+		reasons []string
+		verdict model.Verdict
+	}{
+		{"none is waited for", []string{"eligible-master-ready"}, nil, nil, model.Act},
+		{"one of two is", []string{"pods-ready", "nodes-joined"}, []string{"pods-ready"}, []string{"pods-ready"}, model.Wait},
+		{"there was none", nil, nil, nil, model.Wait},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := shown(model.Shown{}, model.Decision{Verdict: model.Wait, Waits: wait(c.before...)}, nil, began.Time)
+			after := withoutPast(before, model.Decision{Verdict: model.Act, Waits: wait(c.now...)}, began.Add(time.Minute))
+			var reasons []string
+			for _, r := range after.Reasons {
+				reasons = append(reasons, r.Name)
+			}
+			assert.Equal(t, c.reasons, reasons)
+			assert.Equal(t, c.verdict.String(), after.Verdict)
+			assert.Len(t, before.Reasons, len(c.before), "what was shown is not changed")
+		})
+	}
+}
