@@ -110,4 +110,16 @@ var foundFresh = []struct {
 		Seed: 5000375223, Start: Start{Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 3, Leave: true, Zones: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 1, Keep: 1, AtLeast: 1, Delay: 80, Newer: 90}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 2}, Steps: 415,
 		Items: []Item{{What: pushPause, At: 2345, A: 3, B: 5}, {What: pushUpgrade, At: 100012, A: 7, B: 2}, {What: pushCompute, At: 5045, A: 40, B: 15}, {What: deletePodByHand, At: 13259, A: 29, B: 34}, {What: pushGrow, At: 14637, A: 21, B: 40}, {What: loseRecord, At: 6485, A: 57, B: 34}},
 	}},
+	{"a group is taken back and pushed again while the cluster is released, and nothing of it was made", Schedule{
+		Seed: 5000375705, Start: Start{Hot: 3, Tables: []string{"0-1", "1-all", "1-all", "1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 2}, Steps: 554,
+		Items: []Item{{What: pushSetting, At: 3040, A: 5, B: 1}, {What: pushAddGroup, At: 23199, A: 6}, {What: pushRelease, At: 25836, B: 7}, {What: killAfter, Call: 33, B: 23}, {What: killAfter, Call: 30, A: 27, B: 34}, {What: pushRemoveGroup, At: 40804, A: 46, B: 19}, {What: pushRevert, At: 126089, A: 8, B: 37}, {What: pushFewerDisks, At: 141, A: 9, B: 60}, {What: pushMoreDisks, At: 6762, A: 47, B: 44}},
+	}},
+	{"the record is lost while the only pod that may become master is stuck on the template before", Schedule{
+		Seed: 5000034009, Start: Start{Masters: 1, Hot: 1, Tables: []string{}, Shards: 1, Leave: true, Driver: roundingDriver, Compute: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Keep: 1, AtLeast: 2, Delay: 60}, Replaces: true, Drills: true, Comes: 40000, Adopted: true}, Steps: 459,
+		Items: []Item{{What: stallController, Call: 73, A: 47, B: 62}, {What: pushVolumes, At: 17412, A: 6, B: 46}, {What: pushCompute, At: 10028, A: 20, B: 4}, {What: pushUpgrade, At: 27647, A: 19, B: 55}, {What: loseRecord, Backing: 12, A: 34, B: 27}, {What: pushBadTemplate, At: 4542, A: 8, B: 11}},
+	}},
+	{"the same, in the middle of a restart", Schedule{
+		Seed: 5000265754, Start: Start{Hot: 1, Warm: 1, Tables: []string{}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, Keep: 1, AtLeast: 1, Delay: 60, Newer: 90}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 3}, Steps: 418,
+		Items: []Item{{What: pushBadTemplate, At: 3680, A: 4, B: 5}, {What: loseRecord, Call: 26, A: 44, B: 44}, {What: stickTerminating, Call: 3, A: 1, B: 35}, {What: pushTemplate, At: 8751, A: 36, B: 8}},
+	}},
 }

@@ -218,9 +218,11 @@ func precedence(v *view.View, set string) int {
 	return rank
 }
 
-// bringsMaster reports whether there is no master, and nodes on trial in this set may become it.
+// bringsMaster reports whether there is no master, and nodes on trial in this set may become it, or the only one that
+// may is stuck on another template.
 func bringsMaster(v *view.View, set string) bool {
-	return !view.HasMaster(v) && view.Votes(v, set) && TrialPods(v, set) && !ReadyUnasked(v, set)
+	tried := TrialPods(v, set) || view.SoleVoter(v) == set && replacesStuck(v, set)
+	return !view.HasMaster(v) && view.Votes(v, set) && tried && !ReadyUnasked(v, set)
 }
 
 // OtherTrialFirst reports whether another set holds the trial: this one keeps what it has.

@@ -62,10 +62,12 @@ func recoverDue(t *pass.Pass) {
 	t.Record.RecoverDue = t.AnyPod(func(p *model.Pod) bool { return view.WaitsForTooMany(&t.View, p) })
 }
 
-// growRolledBack reports whether fewer nodes are desired by now than are being added.
+// growRolledBack reports whether fewer nodes are desired by now than are being added, or were for a while in which nothing
+// else was done: a group of which nothing was made is forgotten then.
 func growRolledBack(v *view.View, op *model.Operation) bool {
 	return !v.Rejected && slices.ContainsFunc(op.To, func(s model.RecordedSet) bool {
 		before := view.Recorded(op.From, s.Name)
-		return (before == nil || before.Replicas < s.Replicas) && view.Target(v, s.Name) < s.Replicas
+		adds := before == nil || before.Replicas < s.Replicas
+		return adds && (view.Target(v, s.Name) < s.Replicas || view.Recorded(v.Record.Sets, s.Name) == nil)
 	})
 }
