@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/planprint"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -249,7 +250,7 @@ func TestAClusterThatOnlyOneSideHas(t *testing.T) {
 	assert.Equal(t, "logs", plans[0].Name)
 	require.Len(t, plans[0].Objects, 1)
 	assert.Equal(t, plan.Orphaned, plans[0].Objects[0].Change)
-	assert.Contains(t, plans[0].Objects[0].Why, "nothing of the cluster is deleted, unless")
+	assert.Contains(t, plans[0].Objects[0].Why, "nothing of the cluster is deleted, because the definition in HEAD^1 does not consent to delete-cluster")
 	assert.Empty(t, plans[0].Operations)
 	assert.Equal(t, "metrics", plans[1].Name)
 	assert.True(t, plans[1].Basis.New)
@@ -272,6 +273,41 @@ func TestAClusterThatOnlyOneSideHas(t *testing.T) {
 	_, end = planned(t, "clusters", "--against", "HEAD")
 	assert.Equal(t, exitError, end.code, "there is nothing on either side")
 	assert.Contains(t, end.err, "there is no CrateDB definition in it")
+}
+
+// The plan knew of the consent in the revision that it compared with, and did not look.
+func TestADeletionThatTheOlderRevisionConsentedToIsPlanned(t *testing.T) {
+	r := newRepository(t)
+	consents := strings.Replace(orders("orders", "3"), "spec:\n", "spec:\n  operations: {consent: [delete-cluster]}\n", 1)
+	r.commit(map[string]string{"clusters/a.yaml": consents, "clusters/b.yaml": orders("logs", "1")})
+	r.commit(map[string]string{"clusters/a.yaml": ""})
+	t.Chdir(r.dir)
+	plans, end := planned(t, "clusters", "--against", "HEAD^1", "--fail-on", "deletion")
+	require.Equal(t, planprint.ExitFailOn, end.code, end.err)
+	require.Len(t, plans, 1)
+	assert.Equal(t, []string{"delete"}, operationKinds(plans[0]))
+	var gone []string
+	for _, o := range plans[0].Objects {
+		if o.Change == plan.Removed {
+			gone = append(gone, o.Kind+" "+o.Key.Name)
+		}
+	}
+	assert.Contains(t, gone, "StatefulSet crate-data-hot-orders")
+	assert.Contains(t, gone, "Service crate-orders")
+	assert.NotContains(t, gone, "CrateDB orders", "Kubernetes has no such object")
+
+	// The daemon refuses to delete all clusters of a source at once.
+	both := strings.Replace(consents, "name: orders", "name: logs", 2)
+	r.commit(map[string]string{"clusters/a.yaml": consents, "clusters/b.yaml": both})
+	r.commit(map[string]string{"clusters/a.yaml": "", "clusters/b.yaml": "", "clusters/README": "x"})
+	plans, end = planned(t, "clusters", "--against", "HEAD^1")
+	require.Equal(t, exitChanges, end.code, end.err)
+	require.Len(t, plans, 2)
+	for _, p := range plans {
+		require.Len(t, p.Refused, 1)
+		assert.Equal(t, "mass-removal", p.Refused[0].Name)
+		assert.Empty(t, p.Operations)
+	}
 }
 
 // The daemon refuses it: the new name would be an empty database. The plan said "bootstrap".

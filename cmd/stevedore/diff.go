@@ -180,10 +180,15 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	}
 	p.clusters, p.vanished = clusters, vanished{}
 	revision := revisionOf(ctx, p.path)
+	applier, err := apply.NewApplier(cfg, live, apply.ApplierOptions{Version: version})
+	if err != nil {
+		return nil, false, fmt.Errorf("looking at what is live: %w", err)
+	}
+	looker := daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}, Kube: client, Resizes: &podresize.Cache{Client: client}}
 	gone := []plan.Plan{}
 	if good {
 		// What could not be read has not vanished.
-		if gone, err = p.orphans(ctx, client, namespace, revision); err != nil {
+		if gone, err = p.orphans(ctx, client, looker.LookRemoved, namespace, revision); err != nil {
 			return nil, false, fmt.Errorf("looking for clusters without a definition: %w", err)
 		}
 	}
@@ -193,13 +198,7 @@ func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 		}
 		fmt.Fprintf(p.cmd.ErrOrStderr(), "%v, and no live cluster belongs to it\n", empty)
 	}
-	applier, err := apply.NewApplier(cfg, live, apply.ApplierOptions{Version: version})
-	if err != nil {
-		return nil, false, fmt.Errorf("looking at what is live: %w", err)
-	}
-	planner := &livePlans{
-		looker: daemon.Looker{Live: live, Applier: applier, Store: store, Storage: &storageclass.Cache{Client: client, For: time.Hour}, Kube: client, Resizes: &podresize.Cache{Client: client}}, applier: applier, revision: revision, now: p.now, vanished: p.vanished,
-	}
+	planner := &livePlans{looker: looker, applier: applier, revision: revision, now: p.now, vanished: p.vanished}
 	plans := []plan.Plan{}
 	for _, cluster := range clusters {
 		one, err := planner.of(ctx, cluster)
@@ -247,7 +246,12 @@ func (p *plansOf) offline(against string, readings *readings) ([]plan.Plan, bool
 	}
 	if good {
 		// What could not be read has not vanished.
-		plans = append(plans, planner.gone(here, p.filter)...)
+		gone, problems, err := planner.gone(p.cmd.Context(), here, p.filter)
+		if err != nil {
+			return nil, false, err
+		}
+		sayProblems(p.cmd, root, problems)
+		plans, good = append(plans, gone...), len(problems) == 0
 		readings.noteOthers(func(cluster record.Cluster) bool {
 			return !selects(p.filter, cluster.Namespace, cluster.Name) || planner.knows(here, cluster)
 		}, p.path)

@@ -3,16 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/apply"
+	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
@@ -53,8 +56,11 @@ func (v vanished) add(clusterName string, cluster record.Cluster) {
 	}
 }
 
+// lookRemoved is daemon.Looker.LookRemoved.
+type lookRemoved func(context.Context, record.Cluster) (daemon.Basis, error)
+
 // orphans are the plans of live clusters that this folder made and has no more.
-func (p *plansOf) orphans(ctx context.Context, client kubernetes.Interface, namespace, revision string) ([]plan.Plan, error) {
+func (p *plansOf) orphans(ctx context.Context, client kubernetes.Interface, look lookRemoved, namespace, revision string) ([]plan.Plan, error) {
 	ours := followedAs(p.path)
 	there := func(cluster record.Cluster) bool {
 		return slices.ContainsFunc(p.clusters, func(c renderedCluster) bool {
@@ -65,10 +71,10 @@ func (p *plansOf) orphans(ctx context.Context, client kubernetes.Interface, name
 	if err != nil {
 		return nil, err
 	}
-	var out []plan.Plan
+	var found []goneCluster
 	for i := range records {
 		cluster, kind, ok := record.IsRecord(&records[i])
-		if !ok || kind != record.Operation || there(cluster) || !selects(p.filter, cluster.Namespace, cluster.Name) {
+		if !ok || kind != record.Operation || there(cluster) {
 			continue
 		}
 		var rec model.Record
@@ -78,24 +84,90 @@ func (p *plansOf) orphans(ctx context.Context, client kubernetes.Interface, name
 		if p.filter == "" && p.vanished != nil { // with a filter those that are not selected would seem to be gone
 			p.vanished.add(rec.ClusterName, cluster)
 		}
-		one := newPlan(model.Desired{Namespace: cluster.Namespace, Name: cluster.Name}, revision, plan.Course{})
-		one.Basis = plan.Basis{Kind: plan.Live, Admission: true, SecretsCompared: true}
-		object := plan.Object{Key: definitionKey(cluster.Namespace, cluster.Name), Change: plan.Orphaned, Class: plan.InPlace,
-			Why: "its definition is gone from " + rec.Owner + ": nothing of the cluster is deleted; `stevedore release` lets it go"}
-		switch {
-		case rec.DeleteConsent != "":
-			object.Change = plan.Removed
-			object.Why = "its definition is gone from " + rec.Owner + " and had consented to delete-cluster: the cluster is deleted after --removal-delay, its volumes and Secrets stay"
-		case rec.Stage == model.StageRemovalPending:
-			continue // it is so already
+		found = append(found, goneCluster{cluster, rec})
+	}
+	var out []plan.Plan
+	for _, one := range found {
+		if !selects(p.filter, one.Namespace, one.Name) {
+			continue
 		}
-		one.Objects = []plan.Object{object}
-		out = append(out, one)
+		made, err := p.orphan(ctx, look, one.Cluster, p.vanishedWith(one, found), revision)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, made...)
 	}
 	slices.SortFunc(out, func(a, b plan.Plan) int {
 		return strings.Compare(path.Join(a.Namespace, a.Name), path.Join(b.Namespace, b.Name))
 	})
 	return out, nil
+}
+
+// goneCluster is a live cluster that the folder has no more.
+type goneCluster struct {
+	record.Cluster
+	rec model.Record
+}
+
+// vanishedWith are the clusters that vanish together with one, by which the daemon refuses to
+// delete many at once.
+func (p *plansOf) vanishedWith(one goneCluster, gone []goneCluster) model.Vanished {
+	v := model.Vanished{Known: true, Left: len(p.clusters)}
+	if p.filter != "" { // those that are not selected only seem to be gone
+		v.Clusters, v.Left = []string{one.String()}, 1
+		return v
+	}
+	for _, other := range gone {
+		if other.rec.Owner == one.rec.Owner && other.rec.DeleteConsent != "" {
+			v.Clusters = append(v.Clusters, other.String())
+		}
+	}
+	return v
+}
+
+// orphan is the plan of one cluster that the folder has no more; none where it was released.
+func (p *plansOf) orphan(ctx context.Context, look lookRemoved, cluster record.Cluster, v model.Vanished, revision string) ([]plan.Plan, error) {
+	basis, err := look(ctx, cluster)
+	if err != nil {
+		return nil, fmt.Errorf("looking at cluster %s, which has no definition: %w", cluster, err)
+	}
+	basis.Observed.Vanished = v
+	given := basis.Observed.Commands
+	from := "its definition is gone from " + basis.Record.Owner
+	switch {
+	case given.Released == "true":
+		return nil, nil // nobody looks after it, with or without a definition
+	case basis.Record.DeleteConsent == "":
+		return []plan.Plan{untouched(basis, revision, from+": nothing of the cluster is deleted, and nobody looks after it; put the definition back, or give the cluster up with `stevedore release "+cluster.String()+"`")}, nil
+	case given.Paused == "true":
+		return []plan.Plan{untouched(basis, revision, from+" and had consented to delete-cluster, but the cluster is paused: nothing of it is deleted until `stevedore resume "+cluster.String()+"`")}, nil
+	}
+	one := deletion(basis, revision, p.now, plan.Basis{Kind: plan.Live, Admission: true, SecretsCompared: true})
+	one.Unknown = append(one.Unknown, unknownOf(basis, one.Basis)...)
+	return []plan.Plan{one}, nil
+}
+
+// untouched is the plan of a cluster without a definition of which nothing is deleted.
+func untouched(basis daemon.Basis, revision, why string) plan.Plan {
+	one := newPlan(basis.Desired, revision, plan.Course{})
+	one.Basis = plan.Basis{Kind: plan.Live, Admission: true, SecretsCompared: true}
+	one.Objects = []plan.Object{{Key: definitionKey(one.Namespace, one.Name), Change: plan.Orphaned, Class: plan.InPlace, Why: why}}
+	return one
+}
+
+// deletion is the plan of a cluster without a definition that had consented to its deletion.
+func deletion(basis daemon.Basis, revision string, now time.Time, says plan.Basis) plan.Plan {
+	start := startOf(basis, nil, now)
+	course := plan.Forward(start)
+	one := newPlan(basis.Desired, revision, course)
+	one.Basis = says
+	sayReading(&one.Basis, basis, now)
+	if len(course.Refused) > 0 {
+		one.Objects = []plan.Object{{Key: definitionKey(one.Namespace, one.Name), Change: plan.Orphaned, Class: plan.Refused, Why: course.Refused[0].Message}}
+		return one
+	}
+	one.Objects = plan.Deleted(&start)
+	return one
 }
 
 // records of all namespaces, or where the role may not read those, of the clusters'

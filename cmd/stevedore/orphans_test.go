@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -10,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render"
@@ -60,23 +63,42 @@ func TestALiveClusterWhoseDefinitionTheFolderLacksIsInThePlan(t *testing.T) {
 		}
 	}
 	client := fake.NewSimpleClientset(
-		recorded("there", model.Record{Owner: dir}), recorded("gone", model.Record{Owner: dir, ClusterName: "orders"}), recorded("consented", model.Record{Owner: dir, DeleteConsent: "r1"}),
+		recorded("there", model.Record{Owner: dir}), recorded("gone", model.Record{Owner: dir, ClusterName: "orders"}), recorded("consented", model.Record{Owner: dir, DeleteConsent: "r1", Sets: []model.RecordedSet{{Name: "crate-data-hot-consented", Group: "hot", Replicas: 3}}}),
+		recorded("released", model.Record{Owner: dir, DeleteConsent: "r1"}),
 		recorded("known", model.Record{Owner: dir, Stage: model.StageRemovalPending}), recorded("foreign", model.Record{Owner: "/elsewhere"}), recorded("nobodys", model.Record{}),
 	)
 	make := &plansOf{cmd: &cobra.Command{}, path: dir, vanished: vanished{}, clusters: []renderedCluster{{cluster: render.Cluster{Namespace: "shop", Name: "there"}}}}
-	plans, err := make.orphans(t.Context(), client, "default", "")
+	look := func(ctx context.Context, cluster record.Cluster) (daemon.Basis, error) {
+		var b daemon.Basis
+		object, err := client.CoreV1().ConfigMaps(cluster.Namespace).Get(ctx, record.Operation.Name(cluster.Name), metav1.GetOptions{})
+		require.NoError(t, err)
+		require.NoError(t, record.Decode(record.Operation, object.Data[names.DataKey], &b.Record))
+		b.Desired = manifest.RemovedDesired(cluster.Namespace, cluster.Name, b.Record.Owner, "", &b.Record)
+		for _, set := range b.Record.Sets {
+			b.Observed.Sets = append(b.Observed.Sets, model.ObservedSet{Name: set.Name, Group: set.Group, Replicas: set.Replicas, Ours: true, UID: "1"})
+		}
+		if cluster.Name == "released" {
+			b.Observed.Commands.Released = "true"
+		}
+		return b, nil
+	}
+	plans, err := make.orphans(t.Context(), client, look, "default", "")
 	require.NoError(t, err)
-	require.Len(t, plans, 2)
+	require.Len(t, plans, 3)
 	assert.Equal(t, "consented", plans[0].Name)
+	assert.Equal(t, []string{"delete"}, operationKinds(plans[0]))
+	assert.Equal(t, "StatefulSet", plans[0].Objects[0].Kind)
 	assert.Equal(t, plan.Removed, plans[0].Objects[0].Change)
-	assert.Contains(t, plans[0].Objects[0].Why, "consented to delete-cluster")
 	assert.Equal(t, "gone", plans[1].Name)
 	assert.Equal(t, plan.Orphaned, plans[1].Objects[0].Change)
+	// Once the daemon had said that the cluster was orphaned, the plan said that nothing differs.
+	assert.Equal(t, "known", plans[2].Name)
+	assert.Equal(t, plan.Orphaned, plans[2].Objects[0].Change)
 
 	assert.Equal(t, vanished{"orders": "shop/gone"}, make.vanished, "a new cluster of that name would be it")
 
 	make.filter = "shop/gone"
-	plans, err = make.orphans(t.Context(), client, "default", "")
+	plans, err = make.orphans(t.Context(), client, look, "default", "")
 	require.NoError(t, err)
 	require.Len(t, plans, 1)
 }

@@ -46,6 +46,9 @@ func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan,
 	course := plan.Forward(startOf(basis, cluster.rendered.Objects, l.now))
 	out := newPlan(basis.Desired, l.revision, course)
 	out.Basis = plan.Basis{Kind: plan.Live, SecretsCompared: basis.Secrets, New: len(basis.Record.Sets) == 0 && len(basis.Observed.Sets) == 0}
+	if out.Basis.New {
+		out.Basis.Claims = plan.FindClaims(&basis.Desired, &basis.Observed).Used
+	}
 	sayReading(&out.Basis, basis, l.now)
 	out.Notes = append(out.Notes, basis.HandsOff.Ended(&course)...)
 	if !out.Basis.New {
@@ -409,27 +412,6 @@ func (o *offlinePlans) had(filter string) bool {
 func (o *offlinePlans) knows(here []render.Cluster, key record.Cluster) bool {
 	_, before := o.before[key]
 	return before || o.broken[key] || slices.ContainsFunc(here, func(c render.Cluster) bool { return c.Namespace == key.Namespace && c.Name == key.Name })
-}
-
-// gone are the plans of clusters that only the older side has: nothing is
-// deleted because a definition vanished.
-func (o *offlinePlans) gone(clusters []render.Cluster, filter string) []plan.Plan {
-	var out []plan.Plan
-	for key := range o.before {
-		if !selects(filter, key.Namespace, key.Name) || slices.ContainsFunc(clusters, func(c render.Cluster) bool { return c.Namespace == key.Namespace && c.Name == key.Name }) {
-			continue
-		}
-		one := newPlan(model.Desired{Namespace: key.Namespace, Name: key.Name}, o.revision, plan.Course{})
-		one.Basis = plan.Basis{Kind: plan.Offline, Against: o.against}
-		one.Objects = []plan.Object{{
-			Key:    definitionKey(key.Namespace, key.Name),
-			Change: plan.Orphaned, Class: plan.InPlace,
-			Why: "its definition is gone: nothing of the cluster is deleted, unless the definition that was applied consented to delete-cluster",
-		}}
-		out = append(out, one)
-	}
-	slices.SortFunc(out, func(a, b plan.Plan) int { return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name) })
-	return out
 }
 
 // revisionOf is the commit that a folder's work tree stands on; "" for none.

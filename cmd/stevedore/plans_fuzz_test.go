@@ -75,7 +75,11 @@ func FuzzPlanOffline(f *testing.F) {
 				plans = append(plans, made)
 			}
 		}
-		plans = append(plans, planner.gone(here, "")...)
+		gone, _, err := planner.gone(ctx, here, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, gone...)
 		if planprint.ExitCode(plans, nil, false) == planprint.ExitError {
 			t.Fatal("plans are no error")
 		}

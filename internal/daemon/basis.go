@@ -117,11 +117,37 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 	basis.Observed.Secrets = travelling(basis.Observed.Secrets, rendered.Objects)
 	basis.Observed.Commands = commands(entry, basis.Desired.Revision)
 	basis.HandsOff = handsOff(basis.Record.Shown, entry)
+	l.takePublished(ctx, key, &basis)
+	return basis, nil
+}
+
+// LookRemoved reads what a plan of a cluster without a definition rests on.
+func (l Looker) LookRemoved(ctx context.Context, key record.Cluster) (Basis, error) {
+	w := &worker{daemon: &daemon{live: l.Live, applier: l.Applier, store: l.Store}, key: key, log: slog.New(slog.DiscardHandler)}
+	basis := Basis{Secrets: true}
+	if err := l.Live.EnsureNamespace(ctx, key.Namespace); err != nil {
+		return basis, fmt.Errorf("looking at namespace %s: %w", key.Namespace, err)
+	}
+	entry, err := l.Store.Load(ctx, key, record.Operation, &basis.Record)
+	if err != nil {
+		return basis, err
+	}
+	basis.Desired = manifest.RemovedDesired(key.Namespace, key.Name, basis.Record.Owner, "", &basis.Record)
+	basis.Observed = observeKubernetes(l.Live, basis.Desired)
+	if basis.Observed.Leftovers, err = w.leftovers(ctx, wanted{removed: true}); err != nil {
+		return basis, err
+	}
+	basis.Observed.Commands = commands(entry, basis.Desired.Revision)
+	l.takePublished(ctx, key, &basis)
+	return basis, nil
+}
+
+// takePublished gives a basis what the daemon has published of the database.
+func (l Looker) takePublished(ctx context.Context, key record.Cluster, basis *Basis) {
 	var published Observation
 	if _, err := l.Store.Load(ctx, key, record.Observation, &published); err == nil {
 		basis.Take(published)
 	}
-	return basis, nil
 }
 
 // Take makes a published reading the basis' own. A plan that is made far from the

@@ -20,7 +20,6 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/ops/rollout"
-	"stevedore.dev/stevedore/render/definition"
 )
 
 // pass is one round: read the record, render, observe, decide, and then act in
@@ -314,7 +313,7 @@ func (w *worker) desired(ctx context.Context, want wanted, rec *model.Record) (m
 		if rec.Owner == "" && rec.ClusterID == "" {
 			return model.Desired{}, false
 		}
-		return w.removedDesired(want, *rec), true
+		return manifest.RemovedDesired(w.key.Namespace, w.key.Name, want.owner, want.commit, rec), true
 	}
 	if w.rendered == nil {
 		return model.Desired{}, false
@@ -326,27 +325,6 @@ func (w *worker) desired(ctx context.Context, want wanted, rec *model.Record) (m
 	desired.RenamedFrom = want.renamedFrom
 	rec.Saved = w.completeSaved(*rec)
 	return desired, true
-}
-
-// removedDesired says of a cluster without a definition what its record knows.
-func (w *worker) removedDesired(want wanted, rec model.Record) model.Desired {
-	desired := model.Desired{
-		Namespace: w.key.Namespace, Name: w.key.Name, Owner: want.owner, Commit: want.commit,
-		Revision: rec.Revision, ClusterName: rec.ClusterName, Version: rec.Version, TLS: rec.TLS,
-		License: rec.License, Pins: rec.Pins, Removed: true,
-		Ports: definition.Ports{HTTP: 4200, Postgres: 5432},
-	}
-	for _, set := range rec.Sets {
-		dedicated := set.Group == names.MasterGroup && set.Name == names.StatefulSet(w.key.Name, set.Group, true)
-		desired.Sets = append(desired.Sets, model.Set{
-			Name: set.Name, Group: set.Group, Replicas: set.Replicas, Dedicated: dedicated, Data: !dedicated,
-			MasterEligible: dedicated || set.Group == rec.Pins.MasterGroup,
-		})
-	}
-	for _, budget := range rec.Budgets {
-		desired.Budgets = append(desired.Budgets, budget.Name)
-	}
-	return desired
 }
 
 // classify compares the wanted StatefulSets with those that were effective, as far as they

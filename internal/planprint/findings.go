@@ -129,7 +129,7 @@ func Moves(plans []plan.Plan, locate Locate) []Finding {
 		}
 		for _, object := range p.Objects {
 			if object.Change == plan.Moved {
-				moved = append(moved, Finding{Rule: RuleMoved, Level: LevelNote, Message: objectName(p, object) + ": " + objectNote(object) + "; nothing is done for it", Cluster: title(p), Place: place})
+				moved = append(moved, Finding{Rule: RuleMoved, Level: LevelNote, Message: objectName(p, object) + ": " + objectNote(p, object) + "; nothing is done for it", Cluster: title(p), Place: place})
 			}
 		}
 	}

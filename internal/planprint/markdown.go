@@ -212,6 +212,9 @@ func clusterMarkdown(p plan.Plan, level detail) string {
 		}
 		b.WriteString(prose(cut(says, longLine)))
 	}
+	if words := keptWords(p); words != "" {
+		b.WriteString("; **" + words + "**")
+	}
 	b.WriteString("\n\n")
 	operationsMarkdown(&b, p, level)
 	if level >= risks {
@@ -343,7 +346,7 @@ func objectLines(p plan.Plan, level detail) []string {
 	}
 	var lines []string
 	for _, o := range p.Objects {
-		head := mark(sign(o.Change)) + " " + objectName(p, o) + " (" + objectNote(o) + ")"
+		head := mark(sign(o.Change)) + " " + objectName(p, o) + " (" + objectNote(p, o) + ")"
 		if why := whyOf(p, o); why != "" {
 			head += ": " + why
 		}

@@ -133,6 +133,9 @@ func (t *textWriter) cluster(p plan.Plan) {
 		for _, gate := range p.Refused {
 			t.headed(4, red, gate.Name+":", gate.Message)
 		}
+		if words := keptWords(p); words != "" {
+			t.headed(4, red, "->", words)
+		}
 	}
 	if len(p.Waits) > 0 {
 		t.line(2, t.paint(yellow, "waits for"), "")
@@ -207,7 +210,7 @@ func (t *textWriter) object(p plan.Plan, o plan.Object) {
 	if o.Change == plan.Removed {
 		colour = red
 	}
-	t.line(4, t.paint(colour, plain(sign(o.Change)+" "+objectName(p, o))), plain(" ("+objectNote(o)+")"))
+	t.line(4, t.paint(colour, plain(sign(o.Change)+" "+objectName(p, o))), plain(" ("+objectNote(p, o)+")"))
 	if why := whyOf(p, o); why != "" {
 		t.headed(8, "", "why:", why)
 	}

@@ -128,6 +128,8 @@ func basis(p plan.Plan) []string {
 		says = append(says, "new: it is not in "+against(b))
 	case b.Kind == plan.Offline:
 		says = append(says, "compared offline with "+against(b))
+	case b.New && b.Claims > 0:
+		says = append(says, "no such cluster runs, and "+plural(b.Claims, "volume claim has", "volume claims have")+" its data")
 	case b.New:
 		says = append(says, "new: there is no such cluster yet")
 	default:
@@ -191,13 +193,45 @@ func objectName(p plan.Plan, o plan.Object) string {
 	return kind + " " + o.Key.Name
 }
 
+// keptBack reports whether nothing is done with an object as long as somebody has not acted.
+func keptBack(o plan.Object) bool { return o.Class == plan.Refused || o.Class == plan.Waiting }
+
+// keptWords says which of the objects are applied although a part of the change is refused; ""
+// where nothing is refused.
+func keptWords(p plan.Plan) string {
+	kept, differ := 0, 0
+	for _, o := range p.Objects {
+		if o.Change == plan.Moved || o.Change == plan.Orphaned {
+			continue
+		}
+		if differ++; keptBack(o) {
+			kept++
+		}
+	}
+	switch {
+	case len(p.Refused) == 0 || differ == 0:
+		return ""
+	case kept == differ:
+		return "nothing of the change is applied"
+	case kept == 0:
+		return "the objects below are applied all the same"
+	}
+	return fmt.Sprintf("of the objects below %d of %d are kept back; the others are applied all the same", kept, differ)
+}
+
 // objectNote says what becomes of an object.
-func objectNote(o plan.Object) string {
+func objectNote(p plan.Plan, o plan.Object) string {
 	note := string(o.Change)
-	if o.Change == plan.Changed && o.Class != "" {
+	switch back := keptBack(o); {
+	case back && o.Change == plan.Added, back && o.Change == plan.Removed, back && o.Change == plan.Changed:
+		note = "not " + note + ": " + string(o.Class)
+	case o.Change == plan.Changed && o.Class != "":
 		note = string(o.Class)
-	} else if o.Class == plan.Refused || o.Class == plan.Waiting || o.Class == plan.Recreate {
+	case back, o.Class == plan.Recreate:
 		note += ", " + string(o.Class)
+	}
+	if len(p.Refused) > 0 && !keptBack(o) && o.Change != plan.Moved && o.Change != plan.Orphaned {
+		note += ", all the same"
 	}
 	switch {
 	case o.From != "" && o.To != "" && o.From != o.To:

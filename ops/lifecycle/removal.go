@@ -27,14 +27,14 @@ const (
 // Consent notes that what is in effect allows the deletion of the cluster, should
 // its definition vanish: the definition that says so has to have been applied.
 func Consent(t *pass.Pass) {
-	if consents(&t.Desired) && aim.Applied(&t.View) && len(t.Decision.Refusals) == 0 {
+	if Consents(&t.Desired) && aim.Applied(&t.View) && len(t.Decision.Refusals) == 0 {
 		t.Record.DeleteConsent = t.Record.Revision
 	}
 	aim.ConsentVolumes(t)
 }
 
-// consents reports whether the definition allows the deletion, and is neither paused nor released.
-func consents(d *model.Desired) bool {
+// Consents reports whether the definition allows the deletion, and is neither paused nor released.
+func Consents(d *model.Desired) bool {
 	return d.Operations.Has(definition.ConsentDeleteCluster) && !d.Paused && !d.Released
 }
 
@@ -44,7 +44,7 @@ func Withdraw(t *pass.Pass) {
 	if t.Desired.Removed {
 		return
 	}
-	if !consents(&t.Desired) {
+	if !Consents(&t.Desired) {
 		t.Record.DeleteConsent = ""
 	}
 	if t.Record.Removal != nil {

@@ -53,8 +53,8 @@ func (m *world) act(a model.Action) model.Result {
 		if s := m.set(a.Set); s != nil {
 			s.Replicas, s.ResourceVersion = a.To, m.next("")
 		}
-	case model.ActionDeleteSet:
-		m.sets = slices.DeleteFunc(m.sets, func(s Set) bool { return s.Name == a.Set })
+	case model.ActionStopSet, model.ActionDeleteSet, model.ActionDeleteObject:
+		m.dismantle(&a)
 	default:
 		return m.tell(a)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -42,6 +43,9 @@ func Converged(desired model.Desired, templates Templates, now time.Time) (obser
 	}
 	r.start.Desired, r.record.VolumesConsent = desired, desired.Operations.Has(definition.ConsentDeleteVolumes)
 	if r.record.Bootstrap.Done {
+		if lifecycle.Consents(&desired) {
+			r.record.DeleteConsent = desired.Revision
+		}
 		r.record.Stage = model.StageVerified
 	}
 	observed = r.model.observe(&desired, &r.record)

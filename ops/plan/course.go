@@ -97,6 +97,8 @@ func (c *course) pass(desired *model.Desired, observed *model.Observed, before, 
 	}
 	op := next.Operation
 	switch {
+	case deletes(next):
+		c.goesOn(kindDelete)
 	case op == nil:
 		c.current = -1
 	case removes(op, next):
@@ -107,10 +109,11 @@ func (c *course) pass(desired *model.Desired, observed *model.Observed, before, 
 		c.current = c.own(kindExpand)
 		c.last = c.current
 	case before.Operation == nil || before.Operation.Kind != op.Kind || !before.Operation.Started.Equal(op.Started) || c.current < 0:
-		c.begin(string(op.Kind), summary(desired, next))
+		c.begin(string(op.Kind), summary(desired, observed, next))
+		c.startsOnClaims(op, desired, observed)
 		c.work[c.current].back = op.Upgrade != nil && op.Upgrade.RolledBack()
 	}
-	if op == nil {
+	if op == nil && !deletes(next) {
 		for _, wait := range d.Waits {
 			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !gates.Named(wait.Name).Passes && !suppliable(wait.Name) &&
 				!slices.ContainsFunc(c.ahead, func(g Gate) bool { return g.Name == gate.Name }) {
@@ -118,7 +121,7 @@ func (c *course) pass(desired *model.Desired, observed *model.Observed, before, 
 			}
 		}
 	}
-	if op != nil {
+	if op != nil || deletes(next) {
 		c.recorded = c.current
 	}
 	c.drain(observed, before, next)
@@ -129,6 +132,8 @@ func (c *course) summary(op *Operation, w work, start *Start) string {
 	// What the nodes go through is in a later operation, behind another one.
 	prepares := w.pods == 0 && slices.ContainsFunc(op.Steps, func(s Step) bool { return s.Action == string(model.ActionRecreateSet) })
 	switch {
+	case op.Kind == kindDelete:
+		return deleteSummary(start)
 	case op.Kind == kindRemove && !prepares:
 		return c.removeSummary(op, w)
 	case op.Kind == kindReplace && !prepares:
@@ -327,6 +332,9 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 		op.Summary = c.summary(op, c.work[i], &start)
 		op.Summary += newestWords(op.Kind, &start)
 		op.Estimate = estimate(op, c.work[i], &start)
+		if op.Kind == kindDelete {
+			out.AtRisk = append(out.AtRisk, deleteRisks(&start)...)
+		}
 		if op.Kind == string(model.OperationUpgrade) {
 			out.AtRisk = append(out.AtRisk, versionRisk(start.Record.Version, start.Desired.Version)...)
 		}

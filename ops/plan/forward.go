@@ -46,6 +46,8 @@ type Course struct {
 	Sets   []Set
 	// ResizesByRestart: pods get other CPU and memory by a restart only.
 	ResizesByRestart bool
+	// Kept: nothing of the definition is applied, also no object that no operation is about.
+	Kept bool
 	// Done: the cluster is as desired in the end.
 	Done bool
 }
@@ -155,8 +157,10 @@ type run struct {
 func (r *run) pass() (done bool, err error) {
 	m, desired := r.model, r.start.Desired
 	m.happen()
-	if desired.Changes, err = r.start.Templates.Changes(r.record.Saved); err != nil {
-		return false, err
+	if !desired.Removed {
+		if desired.Changes, err = r.start.Templates.Changes(r.record.Saved); err != nil {
+			return false, err
+		}
 	}
 	observed := m.observe(&desired, &r.record)
 	before := r.record
@@ -164,7 +168,7 @@ func (r *run) pass() (done bool, err error) {
 	next := d.Record
 	r.course.pass(&desired, &observed, &before, &next, &d)
 	wrote, acted := false, false
-	if d.Apply {
+	if d.Apply && !desired.Removed {
 		if next.Saved, err = r.start.Templates.Materialise(before.Saved, d.Effective); err != nil {
 			return false, err
 		}
@@ -192,7 +196,7 @@ func (r *run) pass() (done bool, err error) {
 		}
 	}
 	r.record, r.decision = next, d
-	if d.Verdict == model.Done && !saved && !wrote && !acted {
+	if d.Verdict == model.Done && !saved && !wrote && !acted || next.Stage == model.StageRemoved {
 		return true, nil
 	}
 	step := time.Second
@@ -244,6 +248,7 @@ func (r *run) supply() bool {
 // end says what is left where it is not done.
 func (r *run) end(done bool) Course {
 	c := &r.course
+	c.out.Kept = !done && !r.decision.Apply
 	for _, wait := range r.decision.Waits {
 		if wait.Name == gates.AdoptedTemplateRule.Name {
 			c.wait(wait) // somebody has to ask for what is left

@@ -62,6 +62,8 @@ type world struct {
 	otherOwner  string
 	applyErrors []string
 	disrupted   []string
+	leftovers   []model.Leftover
+	vanished    model.Vanished
 }
 
 type pod struct {
@@ -83,6 +85,7 @@ func newModel(s Start, sets []Set) *world {
 		acknowledged: map[string]bool{}, volumes: map[string]model.Node{}, settings: map[string]string{},
 		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, placement: s.Observed.Placement, resize: canResize(&s.Observed), deletes: model.Yes, foreign: s.Observed.Foreign,
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
+		leftovers: s.Observed.Leftovers, vanished: s.Observed.Vanished,
 	}
 	m.db.Shards, m.db.Tables = slices.Clone(m.db.Shards), slices.Clone(m.db.Tables)
 	m.hidden = hiddenHealth(&m.db)

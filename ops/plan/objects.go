@@ -83,9 +83,9 @@ func (w *weighing) object(o *Object) bool {
 		if o.Class == Refused {
 			return true // by the API server
 		}
-		o.Class = InPlace
+		o.Class, o.Why = w.besides()
 		if crate {
-			o.Class = ByOperation
+			o.Class, o.Why = ByOperation, ""
 			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
 				o.Class, _, o.Why = w.why(model.ChangeNewSet, o.Key.Name, "")
 			}
@@ -99,6 +99,9 @@ func (w *weighing) object(o *Object) bool {
 				o.Why = "it is no longer desired, and Secrets are never deleted: delete it by hand when nobody needs it"
 			} else {
 				o.Change = Removed
+				if !w.course.Done { // it is removed once the rest is done
+					o.Class, _, o.Why = w.behind()
+				}
 			}
 		}
 		if crate {
@@ -115,7 +118,9 @@ func (w *weighing) object(o *Object) bool {
 	o.Fields = nil
 	for _, f := range fields {
 		if !crate {
-			f.Class = cmp.Or(f.Class, InPlace)
+			if f.Class == "" {
+				f.Class, f.Why = w.besides()
+			}
 		} else if !w.field(o.Key.Name, &f) {
 			continue
 		}
@@ -127,7 +132,34 @@ func (w *weighing) object(o *Object) bool {
 			o.Why = f.Why
 		}
 	}
+	if crate && o.Class == Refused {
+		w.keepTemplate(o)
+	}
 	return len(o.Fields) > 0
+}
+
+// besides is the class of what no operation is about: it is applied in place, if anything of the
+// cluster is.
+func (w *weighing) besides() (Class, string) {
+	if !w.course.Kept {
+		return InPlace, ""
+	}
+	class, _, why := w.behind()
+	return class, why
+}
+
+// keepTemplate has the harmless fields of a pod template be kept back with the refused ones: a
+// StatefulSet gets a template as a whole.
+func (w *weighing) keepTemplate(o *Object) {
+	refused := func(f Field) bool { return f.Class == Refused && strings.HasPrefix(f.Path, "spec.template.") }
+	if !slices.ContainsFunc(o.Fields, refused) {
+		return
+	}
+	for i := range o.Fields {
+		if f := &o.Fields[i]; strings.HasPrefix(f.Path, "spec.template.") && (f.Class == InPlace || f.Class == RestartWhenDue) {
+			f.Class, f.Gate, f.Why = w.behind()
+		}
+	}
 }
 
 // booksKept are fields of a StatefulSet from which a lost record is rebuilt: they
@@ -250,6 +282,11 @@ func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, g
 	if adopted := w.adopted(class, set); adopted != nil {
 		return Waiting, adopted.Name, adopted.Message
 	}
+	return w.behind()
+}
+
+// behind is what a change waits behind that is not refused itself.
+func (w *weighing) behind() (kept Class, gate, words string) {
 	for _, refused := range w.course.Refused {
 		if !aside(refused.Name) {
 			return Refused, refused.Name, "it waits behind what is refused (" + refused.Name + "): half of a change would be a state that nobody asked for"

@@ -95,6 +95,8 @@ type Basis struct {
 	Stale bool `json:"stale,omitempty"`
 	// New is true when there is no such cluster in the basis.
 	New bool `json:"new,omitempty"`
+	// Claims is how many volume claims with data such a cluster starts on.
+	Claims int `json:"claims,omitempty"`
 }
 
 // Change says how an object differs.

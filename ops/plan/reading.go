@@ -23,7 +23,10 @@ const plannedCluster = "planned"
 func (m *world) observe(desired *model.Desired, record *model.Record) model.Observed {
 	o := model.Observed{
 		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage, Placement: m.placement, Resize: m.resize, DeletesClaims: m.deletes, Volumes: m.templates,
-		Commands: m.commands, Foreign: m.foreign, OtherOwner: m.otherOwner, ApplyErrors: m.applyErrors, Disrupted: m.disrupted,
+		Commands: m.commands, Foreign: m.foreign, OtherOwner: m.otherOwner, ApplyErrors: m.applyErrors, Disrupted: m.disrupted, Vanished: m.vanished,
+	}
+	if desired.Removed {
+		o.Leftovers = m.leftovers
 	}
 	for _, s := range m.sets {
 		seen := s.ObservedSet

@@ -11,7 +11,7 @@ import (
 )
 
 // summary says what an operation is that the record has begun.
-func summary(desired *model.Desired, record *model.Record) string {
+func summary(desired *model.Desired, observed *model.Observed, record *model.Record) string {
 	op := record.Operation
 	switch op.Kind {
 	case model.OperationBootstrap:
@@ -19,7 +19,11 @@ func summary(desired *model.Desired, record *model.Record) string {
 		for _, s := range record.Sets {
 			groups = append(groups, fmt.Sprintf("%s of group %s", count(s.Replicas, "node"), s.Group))
 		}
-		return fmt.Sprintf("make the cluster %s: %s, CrateDB %s", desired.ClusterName, strings.Join(groups, ", "), desired.Version)
+		what := fmt.Sprintf("%s, CrateDB %s", strings.Join(groups, ", "), desired.Version)
+		if found := FindClaims(desired, observed); found.Used > 0 {
+			return fmt.Sprintf("start the cluster %s again on %s that %s there: %s", desired.ClusterName, found.words(), isOrAre(found.Used), what)
+		}
+		return fmt.Sprintf("make the cluster %s: %s", desired.ClusterName, what)
 	case model.OperationGrow:
 		return "grow " + sizes(op.From, op.To)
 	case model.OperationShrink:
