@@ -130,3 +130,23 @@ func TestTheClassesThatStatefulSetsAskFor(t *testing.T) {
 		{Set: hot, Class: "fast", Claims: []string{"data0", "data1"}}, {Set: hot, Claims: []string{"debug"}},
 	}, manifest.ClaimClasses([]*unstructured.Unstructured{set}))
 }
+
+// The advice to replace the volumes, which deletes them, came for a class that a typing mistake had made.
+func TestAClassThatIsNotThereIsSaidBeforeTheAdviceThatDeletesVolumes(t *testing.T) {
+	for name, classes := range map[string]struct {
+		there    model.Storage
+		refusals []string
+	}{
+		"a typing mistake": {classes("fast"), []string{"storage-class-missing", "volume-change-not-supported"}},
+		"it is there":      {classes("fast", "slow"), []string{"volume-change-not-supported"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := made(t)
+			s.o.Volumes = []model.VolumeTemplate{{Set: hot, Name: "data0", Class: "fast"}}
+			s.d.Volumes = []model.VolumeTemplate{{Set: hot, Name: "data0", Class: "slow"}}
+			s.d.Changes = []model.Change{{Set: hot, Path: "spec.volumeClaimTemplates[data0].spec.storageClassName", Old: "fast", New: "slow", Class: model.ChangeVolumes}}
+			s.d.Revision, s.o.Storage = "rev-typing", classes.there
+			assert.Equal(t, classes.refusals, reasons(s.decide().Refusals))
+		})
+	}
+}

@@ -56,9 +56,13 @@ type Basis struct {
 	// Read is when the daemon last published a reading of the database; zero when
 	// there is none.
 	Read time.Time
+	// Live is true where pods were looked at, and not made of a definition.
+	Live bool
 	// Data is false where that reading says nothing of tables; Left are those of
 	// which it says nothing, LeftBytes their size.
-	Data      bool
+	Data bool
+	// Moving are the shards that were on their way then.
+	Moving    int
 	Left      int
 	LeftBytes int64
 }
@@ -70,7 +74,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		daemon: &daemon{live: l.Live, applier: l.Applier, store: l.Store}, key: key, log: slog.New(slog.DiscardHandler),
 		rendered: rendered, renderedFrom: cluster,
 	}
-	basis := Basis{Secrets: true}
+	basis := Basis{Secrets: true, Live: true}
 	if err := l.Live.EnsureNamespace(ctx, key.Namespace); err != nil {
 		return basis, fmt.Errorf("looking at namespace %s: %w", key.Namespace, err)
 	}
@@ -124,7 +128,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 // LookRemoved reads what a plan of a cluster without a definition rests on.
 func (l Looker) LookRemoved(ctx context.Context, key record.Cluster) (Basis, error) {
 	w := &worker{daemon: &daemon{live: l.Live, applier: l.Applier, store: l.Store}, key: key, log: slog.New(slog.DiscardHandler)}
-	basis := Basis{Secrets: true}
+	basis := Basis{Secrets: true, Live: true}
 	if err := l.Live.EnsureNamespace(ctx, key.Namespace); err != nil {
 		return basis, fmt.Errorf("looking at namespace %s: %w", key.Namespace, err)
 	}
@@ -157,7 +161,7 @@ func (b *Basis) Take(published Observation) {
 	if published.At.IsZero() {
 		return
 	}
-	b.Read = published.At
+	b.Read, b.Moving = published.At, published.Moving
 	b.Observed.Database = published.Database()
 	if d := published.Data; d != nil {
 		b.Data, b.Left, b.LeftBytes = true, d.Left, d.LeftBytes

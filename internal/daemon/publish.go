@@ -31,6 +31,8 @@ type Observation struct {
 	Health    string `json:"health"`
 	// Tables are those that are not green, at most 20.
 	Tables []string `json:"tables,omitempty"`
+	// Moving are the copies that were on their way to another node, or being made.
+	Moving int `json:"moving,omitempty"`
 	// Unassigned copies are on no node.
 	Unassigned int `json:"unassigned,omitempty"`
 	// Denied is what the user system is denied: what follows may lack tables.
@@ -100,7 +102,8 @@ func rounded(size int64) int64 {
 }
 
 // publish writes the observation when its content changed: at most once in ten
-// minutes, once a minute while an operation is under way, and at its end. A failure to do so stops nothing.
+// minutes, once a minute while an operation is under way, at its end, and soon after shards
+// have moved. A failure to do so stops nothing.
 func (w *worker) publish(ctx context.Context, decision model.Decision) {
 	if !decision.Apply || !decision.Record.Bootstrap.Done || w.reading.Contact != model.Yes || !w.reading.NodesKnown {
 		return
@@ -109,6 +112,7 @@ func (w *worker) publish(ctx context.Context, decision model.Decision) {
 		Owner: decision.Record.Owner, ClusterID: w.reading.ClusterID, Contact: w.reading.Contact.String(),
 		Recovered: w.reading.Recovered.String(), Health: w.reading.Health.Colour.String(),
 		Tables: w.reading.Health.Tables, Unassigned: w.reading.Unassigned, Denied: w.reading.Denied,
+		Moving: w.reading.Relocating + w.reading.Initializing,
 	}
 	for _, node := range w.reading.Nodes {
 		published := ObservationNode{
@@ -142,7 +146,7 @@ func (w *worker) publish(ctx context.Context, decision model.Decision) {
 	now := time.Now()
 	ended := decision.Record.Operation == nil && decision.Record.Seq != w.publishedSeq ||
 		decision.Record.Operation != nil && now.Sub(w.published.At) >= operationInterval
-	if !record.ShouldPublish(w.published, content, now, ended) {
+	if !record.ShouldPublish(w.published, content, now, ended || w.shifted(now)) {
 		return
 	}
 	at := w.reading.At
@@ -160,7 +164,7 @@ func (w *worker) publish(ctx context.Context, decision model.Decision) {
 		w.log.Warn("the observation cannot be published, it will be tried again", "error", err)
 		return
 	}
-	w.published, w.publishedSeq = record.Published{At: now, Content: content}, next.Seq
+	w.published, w.publishedSeq, w.publishedShards = record.Published{At: now, Content: content}, next.Seq, shardCounts(&w.reading)
 }
 
 // operationInterval is the shortest time between two observations while an operation

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +80,8 @@ const joinedInterval = 10 * time.Second
 // attributes: the next reading, which is made anyway, reads it too.
 func (w *worker) dataDue(now time.Time) bool {
 	since := now.Sub(w.dataAt)
-	return w.dataAt.IsZero() || since >= record.ObservationInterval || since >= joinedInterval && w.joined()
+	return w.dataAt.IsZero() || since >= record.ObservationInterval || since >= joinedInterval && w.joined() ||
+		since >= movedInterval(w.dataShards) && w.moved(w.dataShards)
 }
 
 // joined says that the last reading saw a node that the last detailed one did not.
@@ -88,6 +90,46 @@ func (w *worker) joined() bool {
 		_, known := w.attributes[n.ID]
 		return !known
 	})
+}
+
+// movedInterval is how soon after shards have moved they are read and published again: where
+// there are many, that is dear for CrateDB and for etcd.
+func movedInterval(shards map[string]int) time.Duration {
+	const many = 1000
+	sum := 0
+	for _, n := range shards {
+		sum += n
+	}
+	if sum > many {
+		return operationInterval
+	}
+	return joinedInterval
+}
+
+// moved says that a node has another number of shards than before. Each reading counts them.
+func (w *worker) moved(before map[string]int) bool {
+	return w.reading.ShardsKnown && before != nil && !maps.Equal(before, shardCounts(&w.reading))
+}
+
+// shifted says that shards have moved since the last publication, and how the tables lie was
+// read since.
+func (w *worker) shifted(now time.Time) bool {
+	return w.moved(w.publishedShards) && !w.moved(w.dataShards) && now.Sub(w.published.At) >= movedInterval(w.publishedShards)
+}
+
+// shardCounts are how many shards each node has, by its id; nil where that is not known.
+func shardCounts(db *model.Database) map[string]int {
+	if !db.ShardsKnown {
+		return nil
+	}
+	out := map[string]int{}
+	if db.Relocating+db.Initializing > 0 {
+		out[""] = 1 // that they move is published too, and that they have come to rest
+	}
+	for i := range db.Nodes {
+		out[db.Nodes[i].ID] = db.Nodes[i].Shards
+	}
+	return out
 }
 
 // noteData keeps what a detailed reading says of the tables.
@@ -100,6 +142,7 @@ func (w *worker) noteData(detailed bool) {
 		return
 	}
 	w.data = dataOf(db)
+	w.dataShards = shardCounts(db)
 	w.attributes = map[string]map[string]string{}
 	for i := range db.Nodes {
 		w.attributes[db.Nodes[i].ID] = db.Nodes[i].Attributes

@@ -110,6 +110,7 @@ func TestHowTheTablesLieIsReadAgainWhenItIsOldOrNodesHaveJoined(t *testing.T) {
 	read := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		seen  int // nodes of the newest reading; the detailed one saw three
+		moved int
 		later time.Duration
 		due   bool
 	}{
@@ -117,13 +118,17 @@ func TestHowTheTablesLieIsReadAgainWhenItIsOldOrNodesHaveJoined(t *testing.T) {
 		"a node has joined":            {seen: 4, later: joinedInterval, due: true},
 		"a node has joined, just read": {seen: 4, later: time.Second},
 		"a node has left":              {seen: 2, later: time.Minute},
+		"a shard has moved":            {seen: 3, moved: 1, later: joinedInterval, due: true},
+		"a shard has moved, just read": {seen: 3, moved: 1, later: time.Second},
 		"too old":                      {seen: 3, later: record.ObservationInterval, due: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &worker{reading: *readingOf(3)}
-			w.reading.At = read
+			w.reading.At, w.reading.ShardsKnown = read, true
 			w.noteData(true)
 			w.reading = *readingOf(c.seen)
+			w.reading.ShardsKnown = c.seen == 3
+			w.reading.Nodes[0].Shards += c.moved
 			assert.Equal(t, c.due, w.dataDue(read.Add(c.later)))
 		})
 	}
@@ -160,6 +165,39 @@ func TestAHeapIsPublishedWithWhatElseHasChangedOnly(t *testing.T) {
 			_, err := w.store.Load(t.Context(), w.key, record.Observation, &got)
 			require.NoError(t, err)
 			assert.Equal(t, []int64{int64(1+c.writes) * 128 * mib, 512 * mib}, got.Nodes[0].Heap)
+		})
+	}
+}
+
+// A plan had the shards of before a grow for up to ten minutes.
+func TestShardsThatHaveMovedArePublishedSoon(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		after  time.Duration
+		change func(*worker)
+		writes int
+	}{
+		{"nothing moved", time.Minute, func(w *worker) { w.reading.Nodes[0].DiskUsed *= 2 }, 0},
+		{"a shard moved", joinedInterval, func(w *worker) { w.reading.Nodes[0].Shards++; w.noteData(true) }, 1},
+		{"a shard moved a moment ago", time.Second, func(w *worker) { w.reading.Nodes[0].Shards++; w.noteData(true) }, 0},
+		{"how the tables lie is not read again yet", joinedInterval, func(w *worker) { w.reading.Nodes[0].Shards++ }, 0},
+		{"shards are on their way", joinedInterval, func(w *worker) { w.reading.Relocating = 2; w.noteData(true) }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			configMaps := recordtest.NewConfigMaps()
+			w := newWorker(t, configMaps)
+			w.reading = *readingOf(3)
+			w.reading.NodesKnown, w.reading.ShardsKnown, w.reading.At = true, true, time.Now()
+			w.noteData(true)
+			publish := func() {
+				w.publish(t.Context(), model.Decision{Apply: true, Record: model.Record{Bootstrap: model.Bootstrap{Done: true}}})
+			}
+			publish()
+			before := configMaps.Writes()
+			c.change(w)
+			w.published.At = w.published.At.Add(-c.after)
+			publish()
+			assert.Equal(t, c.writes, configMaps.Writes()-before)
 		})
 	}
 }

@@ -77,11 +77,15 @@ type worker struct {
 	published record.Published
 	// data is how the tables lay when they were last read, at dataAt, and attributes
 	// what the nodes said of themselves, by id.
-	data       *ObservationData
-	dataAt     time.Time
+	data   *ObservationData
+	dataAt time.Time
+	// dataShards are how many shards each node had then, by its id.
+	dataShards map[string]int
 	attributes map[string]map[string]string
 	// publishedSeq is the record's Seq at that time.
 	publishedSeq int64
+	// publishedShards are how many shards the published nodes have, by their ids.
+	publishedShards map[string]int
 
 	// saidStatus is the last commit status that was queued or is owed.
 	saidStatus string

@@ -41,7 +41,8 @@ func roundAge(age time.Duration) string {
 	day := 24 * time.Hour
 	switch {
 	case age < time.Minute:
-		return "less than a minute ago"
+		// In seconds: soon after a change a number may be of the moment before.
+		return fmt.Sprintf("less than %d seconds ago", (int(age/(10*time.Second))+1)*10)
 	case age >= 2*day:
 		return number(int(age/day)) + " days ago"
 	}

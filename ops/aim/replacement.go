@@ -90,23 +90,30 @@ func OtherClaims(v *view.View, p *model.Pod) []*model.Claim {
 // are there, and of storage classes that are not there.
 func refuseVolumes(t *pass.Pass) {
 	var classes []model.ClaimClass
+	var refused []gates.Reason
 	for _, s := range t.Record.Sets {
 		for _, live := range OtherVolumes(&t.View, s.Name) {
 			w := view.DesiredVolume(&t.View, live.Set, live.Name)
 			path := "spec.volumeClaimTemplates[" + live.Name + "]"
 			said := model.Any(t.Desired.Changes, func(c *model.Change) bool { return c.Set == s.Name && strings.HasPrefix(c.Path, path) })
-			switch other := otherClass(live.Class, w.Class); {
-			case MayReplace(&t.View) && other:
+			other := otherClass(live.Class, w.Class)
+			if other {
 				classes = append(classes, model.ClaimClass{Set: s.Name, Class: w.Class, Claims: []string{live.Name}})
+			}
+			switch {
 			case MayReplace(&t.View), said: // what has changed is refused by that change
 			case other:
-				t.Refuse(gates.Volumes(s.Name, path+".spec.storageClassName", live.Class, w.Class, false))
+				refused = append(refused, gates.Volumes(s.Name, path+".spec.storageClassName", live.Class, w.Class, false))
 			default:
-				t.Refuse(gates.VolumeShrink(s.Name, path+".spec.resources.requests.storage", live.Text, w.Text, false))
+				refused = append(refused, gates.VolumeShrink(s.Name, path+".spec.resources.requests.storage", live.Text, w.Text, false))
 			}
 		}
 	}
+	// A class that is not there is said first: the way to other volumes deletes the ones that are there.
 	refuseMissing(t, classes)
+	for _, reason := range refused {
+		t.Refuse(reason)
+	}
 }
 
 // replaces reports whether a change of claim templates is one that is done by replacing volumes,

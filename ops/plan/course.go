@@ -30,9 +30,10 @@ type course struct {
 	current, last, recorded int
 	// ahead are gates that wait before the next operation.
 	ahead []Gate
-	// draining is the StatefulSet whose drain was last said in numbers.
-	draining string
-	work     []work
+	// drained are the nodes whose drain was said, blind that the numbers of the basis are not known.
+	drained []string
+	blind   bool
+	work    []work
 	// asked are what claims are asked for, by their names.
 	asked map[string]model.ClaimChange
 }
@@ -113,7 +114,8 @@ func (c *course) pass(desired *model.Desired, observed *model.Observed, before, 
 		c.startsOnClaims(op, desired, observed)
 		c.work[c.current].back = op.Upgrade != nil && op.Upgrade.RolledBack()
 	}
-	if op == nil && !deletes(next) {
+	// Copies that are missing just after a start are of the model, and not of the basis.
+	if op == nil && !deletes(next) && c.model.recovering == 0 {
 		for _, wait := range d.Waits {
 			if gate := (Gate{Name: wait.Name, Message: wait.Message}); !informs(wait.Name) && !gates.Named(wait.Name).Passes && !suppliable(wait.Name) &&
 				!slices.ContainsFunc(c.ahead, func(g Gate) bool { return g.Name == gate.Name }) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/capacity"
@@ -13,19 +14,20 @@ import (
 func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	op := next.Operation
 	if !nodesLeave(op) || c.current < 0 {
-		c.draining = ""
 		return
 	}
 	var leaving []string
 	for _, n := range op.Shrink.Leaving {
-		leaving = append(leaving, n.Name)
+		// Where nodes vote they leave one by one, and a group is drained before it is removed: what was
+		// drained is not drained again.
+		if each := fmt.Sprint(c.current, " ", n.Name); !slices.Contains(c.drained, each) {
+			c.drained = append(c.drained, each)
+			leaving = append(leaving, n.Name)
+		}
 	}
-	// Where nodes vote they leave one by one, and those that are left are not drained again.
-	draining := op.Shrink.Set + op.Shrink.Replaces
-	if c.draining == draining {
+	if len(leaving) == 0 {
 		return
 	}
-	c.draining = draining
 	if op.Shrink.Replaces != "" {
 		c.work[c.current].bytes += capacity.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()).Bytes
 		return
@@ -34,6 +36,8 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	text := fmt.Sprintf("drain %s", strings.Join(leaving, ", "))
 	if op.Shrink.Masters {
 		text = "let " + strings.Join(leaving, ", ") + " go, which carry no data"
+	} else if c.blind {
+		text += drainUnknown
 	} else if d := capacity.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()); d.Shards > 0 || d.Known {
 		text += fmt.Sprintf(": %s shards, %s", thousands(d.Shards), bytesText(d.Bytes))
 		if d.Shards == 1 {
@@ -47,6 +51,8 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 		}
 		c.work[c.current].bytes += d.Bytes
 		c.work[c.current].nodes = max(c.work[c.current].nodes, len(leaving))
+	} else {
+		text += drainUnknown
 	}
 	if strings.Contains(current.Summary, ": ") {
 		current.Summary += "; " + text
@@ -54,6 +60,9 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 		current.Summary += ": " + text
 	}
 }
+
+// drainUnknown stands where a number would be of another moment, or none.
+const drainUnknown = ": how many shards move, and whether they fit, is not known"
 
 // nodesLeave reports whether the operation has come to a StatefulSet, and knows which of its nodes
 // leave.

@@ -24,6 +24,8 @@ type Start struct {
 	Record model.Record
 	Policy model.Policy
 	Now    time.Time
+	// Outdated: shards may be elsewhere by now than the reading says.
+	Outdated bool
 }
 
 // Course is what a forward run comes to.
@@ -88,6 +90,7 @@ func newRun(s Start) (*run, error) {
 		patience: waitsLong + 2*max(s.Desired.Operations.StableFor, s.Policy.StableFor, s.Desired.Operations.MasterStableFor, s.Policy.MasterStableFor),
 	}
 	r.course.model = r.model
+	r.course.blind = s.Outdated || len(s.Record.Suspended) > 0
 	if s.Observed.Storage.Unread != "" && lifecycle.NeedsStorage(&s.Desired, &s.Observed) {
 		r.course.unknown("whether the storage classes of the new claims are there: " + s.Observed.Storage.Unread)
 	}
@@ -117,7 +120,7 @@ func (r *run) toTheEnd() bool {
 			r.course.unknown(fmt.Sprintf("the plan ends here: %v", err))
 			return false
 		}
-		if done {
+		if done || r.record.Stage == model.StageRemoved {
 			return true
 		}
 		switch {
@@ -196,7 +199,7 @@ func (r *run) pass() (done bool, err error) {
 		}
 	}
 	r.record, r.decision = next, d
-	if d.Verdict == model.Done && !saved && !wrote && !acted || next.Stage == model.StageRemoved {
+	if d.Verdict == model.Done && !saved && !wrote && !acted {
 		return true, nil
 	}
 	step := time.Second

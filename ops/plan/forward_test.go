@@ -251,7 +251,7 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			steps: []string{
 				"exclude-nodes data-hot-3", "shrink-set " + hot, "include-nodes " + hot, "apply crate-master-orders", "apply " + hot,
 			},
-			summary: "shrink group hot from 4 to 3 nodes: drain data-hot-3",
+			summary: "shrink group hot from 4 to 3 nodes: drain data-hot-3: how many shards move, and whether they fit, is not known",
 		},
 		{
 			name: "a suspension", from: basic(), to: with(func(w *wish) { w.hot, w.operations = 0, "consent: [suspend]" }), operations: []string{"suspend"},

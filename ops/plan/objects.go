@@ -117,11 +117,9 @@ func (w *weighing) object(o *Object) bool {
 	fields := o.Fields
 	o.Fields = nil
 	for _, f := range fields {
-		if !crate {
-			if f.Class == "" {
-				f.Class, f.Why = w.besides()
-			}
-		} else if !w.field(o.Key.Name, &f) {
+		if !crate && f.Class == "" {
+			f.Class, f.Why = w.besides()
+		} else if crate && !w.field(o.Key.Name, &f) {
 			continue
 		}
 		o.Fields = append(o.Fields, f)

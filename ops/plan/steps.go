@@ -77,11 +77,9 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		if strings.Contains(a.NodeNames, ",") {
 			step.Detail = strings.Replace(step.Detail, " goes, its ", " go, their ", 1)
 		}
-	case model.ActionStopSet:
-		step.Detail = fmt.Sprintf("0 replicas instead of %d: all its pods end, the volume claims stay", a.From)
 	case model.ActionDeleteSet:
 		step.Detail = "it has no pods; the volume claims stay"
-	case model.ActionSuspendSet:
+	case model.ActionSuspendSet, model.ActionStopSet:
 		step.Detail = fmt.Sprintf("0 replicas instead of %d, the volume claims stay", a.From)
 	case model.ActionSetSettings:
 		var all []string
