@@ -292,6 +292,9 @@ func TestADeletionTakesOneThingAfterTheOther(t *testing.T) {
 		assert.Nil(t, d.Disruptive)
 		assert.Contains(t, messages(d.Waits), "its controller has not counted yet")
 		s.o.Sets[0].ObservedGeneration++
+		require.NotZero(t, s.o.Sets[0].Current)
+		assert.Nil(t, s.decide().Disruptive, "it counts pods still: the deletion would fail, and be logged as a failure")
+		s.o.Sets[0].Current = 0
 		assert.Equal(t, model.ActionDeleteSet, s.decide().Disruptive.Kind)
 	})
 	t.Run("an object that is being deleted", func(t *testing.T) {

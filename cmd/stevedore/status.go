@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -178,7 +179,7 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 	}
 	status.attended = attendedBy(cluster, rec)
 	status.State, status.Since, status.At = stateOf(rec), rec.Shown.Since, rec.Shown.At
-	status.Revision, status.Commit, status.Stage, status.Owner = rec.Revision, rec.Commit, string(rec.Stage), rec.Owner
+	status.Revision, status.Commit, status.Stage, status.Owner = rec.Revision, cmp.Or(rec.Shown.Commit, rec.Commit), string(rec.Stage), rec.Owner
 	status.ClusterID, status.Version, status.Operation = rec.ClusterID, rec.Version, rec.Operation
 	for _, set := range rec.Sets {
 		status.Groups = append(status.Groups, groupStatus{RecordedSet: set})

@@ -111,6 +111,15 @@ func TestALineOfAStatusSaysNoWordTwiceAndSeparatesItsGates(t *testing.T) {
 		statusLine(clusterStatus{State: stateOf(rec), Reasons: rec.Shown.Reasons}))
 }
 
+// The commit of a broken definition was that of the last good one.
+func TestAStatusOfABrokenDefinitionNamesTheCommitThatBrokeIt(t *testing.T) {
+	rec := doneRecord()
+	rec.Shown.Problems, rec.Shown.Commit = []string{"orders.yaml:8:7: no"}, "main@sha1:bbbbbbbbbbbb"
+	api := newAPIServer(t, "prod")
+	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, rec)
+	assert.Regexp(t, `(?m)^prod/orders +broken +main@sha1:bbbbbbbbbbbb`, stevedore(t, "status", "orders").out)
+}
+
 func TestAStatusSaysWhatRunsAndWhoLooks(t *testing.T) {
 	lease := func(holder string, renewed time.Duration) *coordinationv1.LeaseSpec {
 		return &coordinationv1.LeaseSpec{

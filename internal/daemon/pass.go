@@ -219,6 +219,7 @@ func (w *worker) act(ctx context.Context, s passState) (time.Duration, error) {
 		next.Shown = withoutPast(next.Shown, decision, time.Now())
 	}
 	next.Shown.Source, next.Shown.RefusalReported, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attendsAs()
+	next.Shown.Commit = brokenBy(s.before.Shown, next.Shown, s.want)
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)
 	told = append(told, w.refusedReport(s)...)
 	if err := w.tell(ctx, s.entry, append(append(told, brokenDefinition(w.key, s.before.Shown, s.problems, s.want)...), heldSource(w.key, s.before.Shown, s.want)...)); err != nil {

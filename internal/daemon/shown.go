@@ -62,6 +62,17 @@ func withoutPast(before model.Shown, decision model.Decision, now time.Time) mod
 	return out
 }
 
+// brokenBy is the first commit with the problems that are shown; "" without problems.
+func brokenBy(before, shown model.Shown, want wanted) string {
+	switch {
+	case len(shown.Problems) == 0:
+		return ""
+	case before.Commit != "" && slices.Equal(before.Problems, shown.Problems):
+		return before.Commit
+	}
+	return cmp.Or(want.newest, want.commit)
+}
+
 // stateWord is what people call the state of a cluster, as far as these words say it: other
 // reasons for the same state are no other state.
 func stateWord(s model.Shown) string {

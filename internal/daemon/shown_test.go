@@ -118,3 +118,14 @@ func TestWhatIsWaitedForNoMoreIsNotShown(t *testing.T) {
 		})
 	}
 }
+
+// The commit of a broken definition was that of the last good one.
+func TestABrokenDefinitionIsOfTheCommitThatBrokeIt(t *testing.T) {
+	mistake, other := model.Shown{Problems: []string{"a"}}, model.Shown{Problems: []string{"b"}}
+	first := brokenBy(model.Shown{}, mistake, wanted{commit: "main@sha1:1", newest: "main@sha1:2"})
+	assert.Equal(t, "main@sha1:2", first)
+	mistake.Commit = first
+	assert.Equal(t, first, brokenBy(mistake, mistake, wanted{commit: "main@sha1:1", newest: "main@sha1:3"}), "a later commit did not bring it")
+	assert.Equal(t, "main@sha1:3", brokenBy(mistake, other, wanted{commit: "main@sha1:1", newest: "main@sha1:3"}))
+	assert.Empty(t, brokenBy(mistake, model.Shown{}, wanted{commit: "main@sha1:4"}))
+}

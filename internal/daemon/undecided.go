@@ -29,6 +29,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	rec.SchemaVersion = model.RecordVersion
 	rec.Shown = shown(before.Shown, decision, problems, time.Now())
 	rec.Shown.Source, rec.Shown.Lease = whose(rec, want), w.attendsAs()
+	rec.Shown.Commit = brokenBy(before.Shown, rec.Shown, want)
 	_, err := w.store.Save(ctx, entry, rec)
 	return w.options.Interval, err
 }

@@ -276,7 +276,7 @@ func (n *narrator) Write(p []byte) (int, error) {
 					message = text
 				}
 			}
-			n.say("stevedore  %s%s", strings.Replace(message, "waiting: waiting", "waiting", 1), shorten(match[3]))
+			n.say("stevedore  %s%s", message, shorten(match[3]))
 		}
 	}
 }

@@ -11,5 +11,5 @@ var NodesGoneRule = Rule{
 
 // NodesGone names the first pod or node that is still there.
 func NodesGone(which string) Reason {
-	return NodesGoneRule.because("waiting until %s is gone", which)
+	return NodesGoneRule.because("%s is not gone yet", which)
 }

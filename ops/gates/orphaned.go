@@ -13,7 +13,7 @@ var OrphanedRule = Rule{
 // is there, and nothing is to be released.
 func Orphaned(owner string, made bool) Reason {
 	if !made {
-		return OrphanedRule.because("its definition is gone from %s, and the cluster was never made: put the definition back, or run `stevedore forget`, which deletes what is recorded of it", owner)
+		return OrphanedRule.because("its definition is gone from %s, and no cluster is recorded: it was never made, or it was deleted with its namespace. Put the definition back, or run `stevedore forget`, which deletes what is recorded", owner)
 	}
 	return OrphanedRule.because("its definition is gone from %s; nothing is deleted: put the definition back, or run `stevedore release`", owner)
 }

@@ -14,5 +14,5 @@ var RestartStoppedRule = Rule{
 
 // RestartStopped names the pod and its state.
 func RestartStopped(pod, state string, limit time.Duration) Reason {
-	return RestartStoppedRule.because("pod %s did not come up within %s on its new template (%s): the restart has stopped and the template of its StatefulSet has returned to what the other pods run; correct the definition, the pod is then recreated", pod, limit, state)
+	return RestartStoppedRule.because("pod %s did not come up within %s on its new template (%s): the restart has stopped and the template of its StatefulSet has returned to what the other pods run; this pod stays as it is, and does not come back by itself: correct the definition, the pod is then recreated", pod, limit, state)
 }

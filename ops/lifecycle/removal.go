@@ -135,7 +135,7 @@ func dismantle(t *pass.Pass, r *model.Removal) {
 				}
 			}
 			left += n
-			if n == 0 && live.ObservedGeneration == live.Generation {
+			if n == 0 && live.Current == 0 && live.ObservedGeneration == live.Generation {
 				disrupt(t, model.Action{Kind: model.ActionDeleteSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion})
 				return
 			}

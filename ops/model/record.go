@@ -110,8 +110,7 @@ type Record struct {
 	Last Outcome `json:"last"`
 	// Command is the last command that was seen, and the revision it wins until.
 	Command SeenCommand `json:"command"`
-	// DeleteConsent is the revision whose definition, applied, consented to the
-	// deletion of the cluster; "" where it does not.
+	// DeleteConsent is the revision whose applied definition consented to the deletion of the cluster; "" for none.
 	DeleteConsent string `json:"deleteConsent,omitempty"`
 	// VolumesConsent is true once a definition was applied that consents to the deletion of
 	// volumes, which are then replaced.
@@ -143,8 +142,9 @@ type Shown struct {
 	Reasons []ShownReason `json:"reasons,omitempty"`
 	// Progress of the operation that is under way.
 	Progress *Progress `json:"progress,omitempty"`
-	// Problems are errors in the definition, as file:line:column: message.
+	// Problems are errors in the definition, as file:line:column: message, and Commit is the first one that has them.
 	Problems []string `json:"problems,omitempty"`
+	Commit   string   `json:"commit,omitempty"`
 	// RefusalReported is the revision of which it was reported that Kubernetes refuses its
 	// objects; "" where it does not.
 	RefusalReported string `json:"told,omitempty"`
@@ -257,7 +257,7 @@ type Restart struct {
 	Since time.Time `json:"since"`
 	// Before: pods made before are outdated, whatever they run; At and By are the
 	// annotation and the command that asked for it.
-	Before time.Time `json:"before"`
+	Before time.Time `json:"before,omitzero"`
 	At     string    `json:"at,omitempty"`
 	By     string    `json:"by,omitempty"`
 	// Done are the UIDs of the pods that came back.
