@@ -34,7 +34,7 @@ annotation asks for, until the cluster's definition changes. With --all a releas
 cluster stays released: name it to end its release.`,
 		func(revision string) []record.Command {
 			return []record.Command{record.Resume(revision), record.Unabort(revision), record.Keep(revision)}
-		}, "is managed: a pause, an abort or a release that there was is taken back")
+		}, "resumed: no pause, abort or release by command stands any more")
 }
 
 // resumePaused leaves a release as it is.

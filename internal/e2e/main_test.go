@@ -72,7 +72,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// besideEachOther lets four tests a core run at once, where the command line does not say
+// besideEachOther lets six tests a core run at once, where the command line does not say
 // how many: on a sandbox a test mostly waits. Real nodes have room for one.
 func besideEachOther() error {
 	chosen := realNodes != nil || os.Getenv("CRATEDB_HOME") != ""
@@ -80,7 +80,7 @@ func besideEachOther() error {
 	if chosen {
 		return nil
 	}
-	return flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	return flag.Set("test.parallel", strconv.Itoa(6*runtime.GOMAXPROCS(0)))
 }
 
 // startRealNodes starts them and chooses the tests, where the command line does not.
