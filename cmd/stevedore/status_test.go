@@ -89,7 +89,7 @@ func TestWatchWritesALineForEachChangeAndNoneTwice(t *testing.T) {
 		_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
 		require.NoError(t, err)
 	}
-	says("prod/orders  waiting  shrink/drain  data-hot-3: 2 of 8 shards and 0 B of 0 B left\n")
+	says("prod/orders  waiting | shrink/drain | data-hot-3: 2 of 8 shards and 0 B of 0 B left\n")
 	r.Operation, r.Exclusions, r.Shown = nil, nil, model.Shown{Verdict: "done"}
 	_, err := client.CoreV1().ConfigMaps("prod").Update(ctx, recorded("orders", r), metav1.UpdateOptions{})
 	require.NoError(t, err)
