@@ -78,7 +78,7 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 			}
 			store := record.NewStore(record.OverClient(client.CoreV1(), nil))
 			if verb == "resume" && of.all {
-				make, said = resumePaused, "a pause or an abort that there was is taken back, and a release stays"
+				make, said = resumePaused, "resumed: no pause or abort by command stands any more; a release stays"
 			}
 			given, err := giveEach(cmd.Context(), client, store, clusters, make)
 			for _, one := range given {
