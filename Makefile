@@ -125,7 +125,7 @@ UNRACED := ./internal/e2e ./internal/simulation ./ops ./internal/simulation/muta
 RACED_FIRST := ./internal/sandbox ./ops/cratedb ./cmd/stevedore ./internal/readme ./internal/cratesim/differential
 unit:
 	@set -o pipefail; raced=$$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -vxF "$$(go list $(UNRACED))") && \
-	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -vet=off -ldflags "-s -w" -p 2 -timeout 40m $(RACED_FIRST) $$raced \
+	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -vet=off -ldflags "-s -w" -p 3 -timeout 40m $(RACED_FIRST) $$raced \
 	  -- go test -json -vet=off -ldflags "-s -w" -p 2 -timeout 40m $(UNRACED)
 
 # What you changed since SINCE, and the tests that need no sandbox.
