@@ -42,7 +42,7 @@ func drains(r model.Record, set string, x *model.Exclusions) model.Record {
 }
 
 // Whoever may write ConfigMaps may write a record with any operation at any step. One that is valid ends no pass
-// with a panic: that cluster would stand still for good.
+// with a panic: nothing would be done with that cluster any more.
 func TestNoValidRecordEndsAPass(t *testing.T) {
 	kinds := []model.OperationKind{
 		model.OperationBootstrap, model.OperationGrow, model.OperationUpdate, model.OperationRestart, model.OperationUpgrade, model.OperationShrink,

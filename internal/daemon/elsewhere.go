@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -20,9 +21,9 @@ func (d *daemon) lookElsewhere(ctx context.Context) {
 	list, err := d.kube.CoreV1().ConfigMaps(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: record.Label + "=" + string(record.Operation)})
 	if err != nil {
 		d.options.Log.Warn("only the namespaces of definitions and of --namespace are looked at: a cluster elsewhere whose definition is gone is not noticed", "error", err)
-		list = nil
+		list = &corev1.ConfigMapList{}
 	}
-	for i := 0; list != nil && i < len(list.Items); i++ {
+	for i := range list.Items {
 		var rec model.Record
 		key, kind, ok := record.IsRecord(&list.Items[i])
 		if !ok || kind != record.Operation || record.Decode(record.Operation, list.Items[i].Data[names.DataKey], &rec) != nil {

@@ -80,8 +80,13 @@ const joinedInterval = 10 * time.Second
 // attributes: the next reading, which is made anyway, reads it too.
 func (w *worker) dataDue(now time.Time) bool {
 	since := now.Sub(w.dataAt)
-	return w.dataAt.IsZero() || since >= record.ObservationInterval || since >= joinedInterval && w.joined() ||
-		since >= movedInterval(w.dataShards) && w.moved(w.dataShards)
+	return w.dataAt.IsZero() || since >= record.ObservationInterval || w.liesOtherwise(since)
+}
+
+// liesOtherwise says that the last detailed reading is so long ago, and shards lie on other nodes by now than it
+// saw, or may.
+func (w *worker) liesOtherwise(since time.Duration) bool {
+	return since >= joinedInterval && w.joined() || since >= movedInterval(w.dataShards) && w.moved(w.dataShards)
 }
 
 // joined says that the last reading saw a node that the last detailed one did not.
@@ -117,6 +122,10 @@ func (w *worker) shifted(now time.Time) bool {
 	return w.moved(w.publishedShards) && !w.moved(w.dataShards) && now.Sub(w.published.At) >= movedInterval(w.publishedShards)
 }
 
+// moving is no node's id. It stands in shardCounts while shards are on their way: that is published too, and that they
+// have come to rest.
+const moving = ""
+
 // shardCounts are how many shards each node has, by its id; nil where that is not known.
 func shardCounts(db *model.Database) map[string]int {
 	if !db.ShardsKnown {
@@ -124,7 +133,7 @@ func shardCounts(db *model.Database) map[string]int {
 	}
 	out := map[string]int{}
 	if db.Relocating+db.Initializing > 0 {
-		out[""] = 1 // that they move is published too, and that they have come to rest
+		out[moving] = 1
 	}
 	for i := range db.Nodes {
 		out[db.Nodes[i].ID] = db.Nodes[i].Shards

@@ -75,7 +75,7 @@ func (w *world) adopt() {
 	w.bump(kindPods)
 	w.bump(kindClaims)
 	w.stored = stored{version: w.bump(kindRecord)}
-	w.judge.lostRecord = w.now
+	w.judge.loses(w)
 	for _, d := range w.daemons {
 		d.doomed = true
 	}

@@ -66,6 +66,8 @@ type judge struct {
 	// else; lostRecord is when the record was lost.
 	restarted  *slot
 	lostRecord millis
+	// lostSize: each set that was gone when a record was lost.
+	lostSize [3]bool
 	// consent: a definition that lets volumes be deleted was applied, and none since that does not.
 	consent bool
 	judgedBackups
@@ -270,8 +272,7 @@ func (w *world) tableChangedSince(at millis) bool {
 
 // quorum: three or more that vote keep their majority.
 func (j *judge) quorum(w *world, d *daemon, l *slot) {
-	// Of a StatefulSet that was gone when the record was lost nobody knows how many nodes it had.
-	if len(w.voters) < 3 || w.master < 0 || l.set.orphaning.since > 0 && j.lostRecord >= l.set.orphaning.since-5*second {
+	if len(w.voters) < 3 || w.master < 0 || j.unknownVoter(w, l.set) {
 		return
 	}
 	up := w.upVoters()
@@ -286,6 +287,22 @@ func (j *judge) quorum(w *world, d *daemon, l *slot) {
 	if slices.Contains(w.voters, l.volume.node) && (up-1)*2 <= len(w.voters) {
 		w.violate("B", "the daemon deletes %s: of %d voters %d stay", l.podName, len(w.voters), up-1)
 	}
+}
+
+// loses: the record is lost, and with it how many nodes a StatefulSet had that is gone.
+func (j *judge) loses(w *world) {
+	j.lostRecord = w.now
+	for i := range w.sets {
+		j.lostSize[i] = j.lostSize[i] || w.away(i)
+	}
+}
+
+// unknownVoter: a node votes that is of no pod which the StatefulSets have. The record was lost while this one was gone,
+// and it was recreated without it.
+func (j *judge) unknownVoter(w *world, s *set) bool {
+	return j.lostSize[w.setIndex(s.name)] && slices.ContainsFunc(w.voters, func(node int) bool {
+		return !slices.ContainsFunc(w.slots, func(l slot) bool { return l.volume.node == node && l.ordinal < l.set.replicas })
+	})
 }
 
 // evicted: somebody's eviction was let through by the budgets. A pod that is not ready Kubernetes lets go by what its

@@ -72,10 +72,30 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w.judge.filters(w, d, t, pin{includeNames: "data-hot-0"})
 		}
 	}
+	// loses takes the second of three voters down, while the third one is away.
+	loses := func(change func(*world, *slot)) func(*world, *daemon) {
+		return func(w *world, d *daemon) {
+			third := &w.slots[2]
+			third.pod.up = false
+			change(w, third)
+			w.judge.quorum(w, d, &w.slots[0])
+		}
+	}
 	for _, c := range []struct {
 		name, invariant string
 		does            func(*world, *daemon)
 	}{
+		{"two of three voters are down", "B", loses(func(*world, *slot) {})},
+		{"two of three voters are down, and a record was lost", "B", loses(func(w *world, _ *slot) { w.judge.loses(w) })},
+		{"two of three voters are down, and a record was lost while their StatefulSet was gone", "B", loses(func(w *world, l *slot) {
+			l.set.orphaned = true
+			w.judge.loses(w)
+		})},
+		{"two of three voters are down, and a volume was lost", "B", loses(func(_ *world, l *slot) { l.volume.node = 0 })},
+		{"of one nobody knows: its volume was lost, and the record while its StatefulSet was gone", "", loses(func(w *world, l *slot) {
+			l.set.orphaned, l.volume.node = true, 0
+			w.judge.loses(w)
+		})},
 		{"a pod is restarted, and all is well", "", restart(func(*daemon) {})},
 		{"the tables were not read", "B", restart(func(d *daemon) { d.observed.Database.TablesKnown = false })},
 		{"copies were moving", "B", restart(func(d *daemon) { d.observed.Database.Relocating = 1 })},

@@ -452,7 +452,7 @@ func (w *world) happenTo(it Item, d *daemon) {
 	case loseRecord:
 		w.stored = stored{version: w.bump(kindRecord)}
 		w.commands = model.Commands{} // they stood on the same ConfigMap
-		w.judge.lostRecord = w.now
+		w.judge.loses(w)
 		w.losesJobsLog()
 		w.losesShrinks()
 		w.forgetsAdopted()

@@ -218,8 +218,7 @@ func precedence(v *view.View, set string) int {
 	return rank
 }
 
-// bringsMaster reports whether there is no master, and nodes on trial in this set may become it, or the only one that
-// may is stuck on another template.
+// bringsMaster: there is no master, and nodes on trial in this set may become it, or its stuck node alone may.
 func bringsMaster(v *view.View, set string) bool {
 	tried := TrialPods(v, set) || view.SoleVoter(v) == set && replacesStuck(v, set)
 	return !view.HasMaster(v) && view.Votes(v, set) && tried && !ReadyUnasked(v, set)

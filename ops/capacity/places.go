@@ -157,15 +157,17 @@ func (p *places) zoneRefuses(shard copyOf, n *model.Node) string {
 	return ""
 }
 
-// ZoneRefuses reports whether the awareness keeps a copy of a shard off a node: of so many copies some are on these nodes
-// already.
-func ZoneRefuses(db *model.Database, members []*model.Node, on map[string]bool, copies int, n *model.Node) bool {
+// Zones reports whether the awareness keeps a copy of a shard off a node: so many copies it has, and some are on these
+// nodes already. The zones are counted once, for all shards that are asked for.
+func Zones(db *model.Database, members []*model.Node) func(on map[string]bool, copies int, n *model.Node) bool {
 	p, shard := newPlaces(db, "", nil, members), copyOf{}
-	p.total[shard] = copies
-	for id := range on {
-		p.stay(shard, id)
+	return func(on map[string]bool, copies int, n *model.Node) bool {
+		p.total[shard], p.stays[shard] = copies, p.stays[shard][:0]
+		for id := range on {
+			p.stays[shard] = append(p.stays[shard], id)
+		}
+		return p.zoneRefuses(shard, n) != ""
 	}
-	return p.zoneRefuses(shard, n) != ""
 }
 
 // kept reports whether its filters keep a copy off a node.

@@ -83,7 +83,7 @@ func (w *weighing) object(o *Object) bool {
 		if o.Class == Refused {
 			return true // by the API server
 		}
-		o.Class, o.Why = w.besides()
+		o.Class, o.Why = w.inPlace()
 		if crate {
 			o.Class, o.Why = ByOperation, ""
 			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
@@ -118,7 +118,7 @@ func (w *weighing) object(o *Object) bool {
 	o.Fields = nil
 	for _, f := range fields {
 		if !crate && f.Class == "" {
-			f.Class, f.Why = w.besides()
+			f.Class, f.Why = w.inPlace()
 		} else if crate && !w.field(o.Key.Name, &f) {
 			continue
 		}
@@ -136,9 +136,9 @@ func (w *weighing) object(o *Object) bool {
 	return len(o.Fields) > 0
 }
 
-// besides is the class of what no operation is about: it is applied in place, if anything of the
+// inPlace is the class of what no operation is about: it is applied in place, if anything of the
 // cluster is.
-func (w *weighing) besides() (Class, string) {
+func (w *weighing) inPlace() (Class, string) {
 	if !w.course.Kept {
 		return InPlace, ""
 	}

@@ -102,7 +102,7 @@ func downStep(t *pass.Pass, op *model.Operation) {
 	p := view.PodNamed(&t.View, r.Pod)
 	if seemsThere(t, r, p) {
 		// It was decided and was not done, or is not seen yet.
-		waits := !mayGo(t) || refused(t, r) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.LockedAllocation)
+		waits := !mayStillGo(t, r) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.LockedAllocation)
 		if waits || view.Removes(&t.View, p) && !narrowed(t, r, p) {
 			op.Step, r.Unseen = model.StepReturn, true
 			return
@@ -172,9 +172,11 @@ func isReplaced(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 // mayGo: the lock is held, and nothing is refused.
 func mayGo(t *pass.Pass) bool { return !t.Rejected && t.Record.Lock != nil }
 
-// refused reports whether the last look has kept a pod for as long as one may take to come up. Meanwhile the lock keeps
+// mayStillGo: and the last look has not kept the pod for as long as one may take to come up. Meanwhile the lock keeps
 // CrateDB from making copies, and the template may do without a disk.
-func refused(t *pass.Pass, r *model.Restart) bool { return t.Elapsed(r.Since) > view.PodLimit(&t.View) }
+func mayStillGo(t *pass.Pass, r *model.Restart) bool {
+	return mayGo(t) && t.Elapsed(r.Since) <= view.PodLimit(&t.View)
+}
 
 // isBack reports whether the pod was recreated and has joined. Of a pod that is to leave the node
 // is enough: no desired template makes it ready.

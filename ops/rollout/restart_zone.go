@@ -166,7 +166,7 @@ func zoneDownStep(t *pass.Pass, op *model.Operation) {
 	case stillThere == len(r.Pods):
 		// It was decided and was not done, or is not seen yet.
 		p := view.PodNamed(&t.View, r.Pod)
-		if goes := p != nil && mayGo(t) && !refused(t, r) && zoneStillToGo(&t.View, r); !goes || podWaits(t, op, p, setting.LockedAllocation) {
+		if p == nil || !mayStillGo(t, r) || !zoneStillToGo(&t.View, r) || podWaits(t, op, p, setting.LockedAllocation) {
 			op.Step, r.Unseen = model.StepReturn, true
 			return
 		}

@@ -15,8 +15,7 @@ import (
 //
 // It is that yellow when each missing copy is a replica, when its primary is started, and when
 // each data node without a copy of it runs an older version than the primary's, or is in a zone
-// that has as many copies as it may. The last copy
-// of such a shard is on an upgraded node, which is not the next one to go.
+// that is full. The last copy of such a shard is on an upgraded node, which is not the next to go.
 func YellowByVersion(v *View) map[string]bool {
 	if !Upgrading(v) {
 		return nil
@@ -72,11 +71,9 @@ func onlyByVersion(v *View, leaving bool) map[string]bool {
 	for i := range nodes {
 		members = append(members, nodes[i].node)
 	}
-	tables, explained := map[string]bool{}, int64(0)
+	tables, explained, refuses := map[string]bool{}, int64(0), capacity.Zones(db, members)
 	for key, copies := range missing {
-		full := func(n *model.Node) bool {
-			return capacity.ZoneRefuses(db, members, on[key], len(on[key])+int(copies), n)
-		}
+		full := func(n *model.Node) bool { return refuses(on[key], len(on[key])+int(copies), n) }
 		if !noneMayTake(nodes, primaries[key], on[key], leaving, full) {
 			return nil
 		}
