@@ -22,14 +22,12 @@ func FindClaims(desired *model.Desired, observed *model.Observed) FoundClaims {
 	var found FoundClaims
 	for i := range observed.Claims {
 		c := &observed.Claims[i]
-		if c.ClusterID == "" || c.Set == "" {
+		if c.ClusterID == "" || c.Set == "" || !model.DataVolume(c.Template) {
 			continue
 		}
 		node := func(s model.Set) bool { return s.Name == c.Set && c.Ordinal < s.Replicas }
 		if !slices.ContainsFunc(desired.Sets, node) {
-			if model.DataVolume(c.Template) {
-				found.Unused = append(found.Unused, c.Name)
-			}
+			found.Unused = append(found.Unused, c.Name)
 			continue
 		}
 		if found.Used++; !slices.Contains(found.Clusters, c.ClusterID) {

@@ -88,7 +88,7 @@ func TestADefinitionThatComesBackStartsOnTheClaimsThatAreThere(t *testing.T) {
 	course := plan.Forward(plan.Start{Desired: next.desired, Templates: next.templates, Now: noon,
 		Observed: model.Observed{Secrets: plan.Secrets(next.desired, &record), Claims: observed.Claims}})
 	require.Equal(t, []string{"bootstrap"}, kinds(course))
-	assert.Contains(t, course.Operations[0].Summary, "start the cluster orders again on 6 volume claims with data of cluster t3rUU1GzTOmKnWnr_2Kd5Q that are there: 3 nodes of group hot")
+	assert.Contains(t, course.Operations[0].Summary, "start the cluster orders again on 3 volume claims with data of cluster t3rUU1GzTOmKnWnr_2Kd5Q that are there: 3 nodes of group hot")
 	require.Len(t, course.AtRisk, 1)
 	assert.Equal(t, "data0-"+hot+"-3", course.AtRisk[0].Subject)
 }
