@@ -122,4 +122,12 @@ var foundFresh = []struct {
 		Seed: 5000265754, Start: Start{Hot: 1, Warm: 1, Tables: []string{}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, Keep: 1, AtLeast: 1, Delay: 60, Newer: 90}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 3}, Steps: 418,
 		Items: []Item{{What: pushBadTemplate, At: 3680, A: 4, B: 5}, {What: loseRecord, Call: 26, A: 44, B: 44}, {What: stickTerminating, Call: 3, A: 1, B: 35}, {What: pushTemplate, At: 8751, A: 36, B: 8}},
 	}},
+	{"a definition is refused while the template does without disks for a pod, and then all nodes are to stop", Schedule{
+		Seed: 5200027001, Start: Start{Hot: 2, Tables: []string{}, Shards: 1, Extend: true, Leave: true, Driver: roundingDriver, Disks: 3}, Steps: 337,
+		Items: []Item{{What: pushSetting, At: 4196, A: 4, B: 5}, {What: stallWatch, Call: 34, A: 19, B: 37}, {What: pushSuspend, At: 41104, A: 51, B: 34}, {What: pushShrink, At: 27845, A: 11, B: 29}, {What: pushFewerDisks, At: 3331, A: 55, B: 53}},
+	}},
+	{"a StatefulSet has no disk for a moment whose claims are to be replaced", Schedule{
+		Seed: 5300008772, Start: Start{Hot: 3, Tables: []string{"0", "0-all", "1-all"}, Shards: 1, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 1, Backups: true, Takes: 120000, Plan: backupPlan{Every: 2, Keep: 2, AtLeast: 1, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 2000, Drill: 3}, Steps: 1486,
+		Items: []Item{{What: pushShrink, At: 4303, A: 1}, {What: pushRevert, At: 44369, A: 2, B: 1}, {What: pushConsent, At: 2643, A: 43, B: 48}, {What: pushClass, At: 27565, A: 5, B: 2}, {What: pushCompute, At: 18582, A: 27, B: 57}, {What: pushMoreDisks, At: 4405, A: 23, B: 40}, {What: loseVolume, Disking: 191, A: 23, B: 9}, {What: standStill, Disking: 29, A: 13, B: 27}, {What: pushGrow, At: 9781, A: 42, B: 55}},
+	}},
 }

@@ -56,7 +56,7 @@ func Narrowing(v *View, set string) string {
 		return ""
 	}
 	r, step := v.Record.Operation.Restart, v.Record.Operation.Step
-	if !r.Narrow || r.Set != set || v.Rejected {
+	if !r.Narrow || r.Set != set {
 		return ""
 	}
 	if step != model.StepLock && step != model.StepDown {

@@ -87,7 +87,7 @@ func noteDone(t *pass.Pass) {
 			done = append(done, p.UID)
 		}
 	}
-	if p != nil || takesTooLong(t) {
+	if p != nil || keepsAll(t) {
 		widens(t) // the next pod of its name has the disk, whatever becomes of this one, and whatever is pushed
 	}
 	next.Done = strings.Join(done, ",")
@@ -106,11 +106,15 @@ func backFrom(t *pass.Pass) *model.Pod {
 	return nil
 }
 
-// takesTooLong reports whether the pod for which the template does without a disk has had its time to go and to come: it may
-// be on a machine that is lost, and another pod that vanishes meanwhile comes back without the disk.
-func takesTooLong(t *pass.Pass) bool {
+// keepsAll reports whether the template is to do without a disk no longer, though the pod has not come: a definition is
+// refused, or the pod has had its time to go and to come. It may be on a machine that is lost, and another pod
+// that vanishes meanwhile comes back without the disk.
+func keepsAll(t *pass.Pass) bool {
 	op := t.Record.Operation
-	return view.Restarting(&t.View) && op.Restart.Narrow && op.Step == model.StepDown && t.Elapsed(op.Restart.Since) > view.PodLimit(&t.View)
+	if !view.Restarting(&t.View) || !op.Restart.Narrow {
+		return false
+	}
+	return t.Rejected || op.Step == model.StepDown && t.Elapsed(op.Restart.Since) > view.PodLimit(&t.View)
 }
 
 // widens has the template of a restart mount all disks again.
