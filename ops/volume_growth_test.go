@@ -177,14 +177,6 @@ func TestAFailedGrowthIsNamedAndCanBeTakenBackToLess(t *testing.T) {
 	assert.Equal(t, 2, w.made[hot])
 }
 
-// Claims of pods that are scaled away grow too: a pod that comes back gets the same claim.
-func TestAClaimThatNoPodUsesGrowsToo(t *testing.T) {
-	w := grownWorld(t, sizeAfter)
-	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-7", Set: hot, Ordinal: 7, Phase: "Bound", Template: "data0", UID: "u7", Class: "fast", Requested: 100 * gib, Capacity: 100 * gib})
-	w.run(60)
-	checkGrown(t, w)
-}
-
 // A node that comes has a claim without a volume for a moment.
 func TestANewClaimIsNoGrowth(t *testing.T) {
 	w := newWorld(t, sized(wantedCluster(3), sizeBefore))

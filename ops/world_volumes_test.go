@@ -176,10 +176,17 @@ func (w *world) resize() {
 		case c.Resize == model.ResizeController:
 			c.Resize = model.ResizeNode
 			w.larger[c.Name] = w.now
-		case !w.offline || !w.neverMounts && w.pods[fmt.Sprint(c.Set, "-", c.Ordinal)].created.After(w.larger[c.Name]):
+		case w.mounts(c):
 			c.Capacity, c.Resize = c.Requested, model.ResizeNone
 		}
 	}
+}
+
+// mounts reports whether a kubelet makes the file system of a claim larger: a pod has the volume, and
+// has come since where the driver works offline.
+func (w *world) mounts(c *model.Claim) bool {
+	p := w.pods[fmt.Sprint(c.Set, "-", c.Ordinal)]
+	return p != nil && (!w.offline || !w.neverMounts && p.created.After(w.larger[c.Name]))
 }
 
 // modify is a driver that gives volumes other VolumeAttributesClasses.

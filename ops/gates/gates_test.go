@@ -135,7 +135,7 @@ func situations() []situation {
 		{"no claim of a further disk is there", of(DiskNotBlank("crate-data-hot-orders", nil)), DiskNotBlankRule, false, nil},
 		{"a StatefulSet whose pod is down", of(holds(SetRecreated("crate-data-hot-orders", "the pod crate-data-hot-orders-1 is not there"))), SetRecreatedRule, true, []string{"crate-data-hot-orders-1 is not there"}},
 		{"every node sees it", of(SizeNotVisible(nil)), SizeNotVisibleRule, false, nil},
-		{"a node that does not see it", of(SizeNotVisible([]UnseenSize{{"data-hot-0", 100 << 30, 100 << 30, 100 << 30}, {"data-hot-1", 100 << 30, -1, 100 << 30}, {"data-hot-2", -1, 100 << 30, 100 << 30}})), SizeNotVisibleRule, true, []string{"data-hot-0 sees 100.0 GiB, it had 100.0 GiB", "data-hot-1 does not say", "data-hot-2: how large"}},
+		{"a node that does not see it", of(SizeNotVisible([]UnseenSize{{"data-hot-0", 100 << 30, 100 << 30, 100 << 30}, {"data-hot-1", 100 << 30, -1, 100 << 30}, {"data-hot-2", 0, 100 << 30, 200 << 30}})), SizeNotVisibleRule, true, []string{"data-hot-0 sees 100.0 GiB, it had 100.0 GiB", "data-hot-1 does not say", "data-hot-2 sees 100.0 GiB, and its claims have 200.0 GiB"}},
 		{"every pod has it", of(PodsResize(3, nil)), PodsResizeRule, false, nil},
 		{"pods that get other CPU", of(PodsResize(3, []ResizingPod{{"crate-data-hot-orders-1", "crate requests.cpu=750m", true, "node-a", ""}, {"crate-data-hot-orders-2", "crate requests.cpu=750m", false, "node-b", ""}})), PodsResizeRule, true, []string{"2 of 3", "crate-data-hot-orders-1 is to have crate requests.cpu=750m (asked)", "crate-data-hot-orders-2"}},
 		{"many pods that get other CPU", of(PodsResize(9, make([]ResizingPod, 9))), PodsResizeRule, true, []string{"and 4 more"}},

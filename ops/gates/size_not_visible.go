@@ -18,8 +18,8 @@ var SizeNotVisibleRule = Rule{
 // UnseenSize is a node that does not see what its volumes have grown by.
 type UnseenSize struct {
 	Node string
-	// Before and Now are the size of its file systems in bytes, -1 for unknown; By is what
-	// its claims have grown by.
+	// Before and Now are the size of its file systems in bytes, Now -1 for unknown; By is what
+	// its claims have grown by, or all that they have, where Before is 0 for unknown.
 	Before, Now, By int64
 }
 
@@ -33,8 +33,8 @@ func SizeNotVisible(nodes []UnseenSize) (Reason, bool) {
 		switch {
 		case n.Now < 0:
 			parts = append(parts, n.Node+" does not say how large its file systems are")
-		case n.Before < 0:
-			parts = append(parts, n.Node+": how large its file systems were is not known")
+		case n.Before == 0:
+			parts = append(parts, fmt.Sprintf("%s sees %s, and its claims have %s", n.Node, Bytes(n.Now), Bytes(n.By)))
 		default:
 			parts = append(parts, fmt.Sprintf("%s sees %s, it had %s and its claims have grown by %s", n.Node, Bytes(n.Now), Bytes(n.Before), Bytes(n.By)))
 		}

@@ -192,7 +192,7 @@ func (r *run) pass() (done bool, err error) {
 	if !wrote {
 		for _, action := range d.Actions() {
 			r.course.ask(&action)
-			r.course.step(StepOf(action, &next, m.nodeName), &before, &next)
+			r.course.step(m.stepOf(&action, &next), &before, &next)
 			r.course.restarted(action, &observed)
 			acted = true
 			next = ops.RecordResult(next, action, m.act(action), m.now)

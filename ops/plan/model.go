@@ -24,6 +24,8 @@ type world struct {
 	claims  []model.Claim
 	secrets []model.Secret
 	budgets []model.ObservedBudget
+	// offline are the storage classes whose file systems grow only when a pod mounts them anew.
+	offline []string
 	// templates are the volumeClaimTemplates of the StatefulSets that are there.
 	templates []model.VolumeTemplate
 	// before are those that there were when the plan began.
@@ -132,6 +134,9 @@ func newModel(s Start, sets []Set) *world {
 		before := m.reading(nil)
 		before.At = s.Now.Add(-longEnough)
 		m.stable = m.stable.Next(&before)
+	}
+	if g := s.Record.Growth; g != nil {
+		m.offline = g.Offline
 	}
 	return m
 }
@@ -264,6 +269,7 @@ func (m *world) claim(s *Set, ordinal int) {
 			m.claims = append(m.claims, c)
 		}
 	}
+	m.mount(s.Name, ordinal)
 }
 
 // renew recreates a pod, on its set's template.
@@ -350,9 +356,8 @@ func (m *world) endPassing() bool {
 			s.State, s.To = "STARTED", ""
 		}
 	}
-	if m.arrive() {
-		there = true
-	}
+	grew := m.endGrowing()
+	there = m.arrive() || grew || there
 	// Pods that are away are recreated, and join, before anything is said to lack.
 	m.happen()
 	m.happen()

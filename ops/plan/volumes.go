@@ -13,7 +13,7 @@ import (
 // kindExpand has the claims that grow and the StatefulSets that are recreated for them.
 const kindExpand = string(model.OperationExpand)
 
-// growClaim has a volume grow online or get its class, and CrateDB see it.
+// growClaim has a volume grow or get its class. Its file system grows online, and CrateDB sees it.
 func (m *world) growClaim(a *model.Action) {
 	m.claims = slices.Clone(m.claims)
 	for i := range m.claims {
@@ -33,12 +33,66 @@ func (m *world) growClaim(a *model.Action) {
 				size = w.Size
 			}
 		}
-		by := size - c.Capacity
-		c.Requested, c.Capacity, c.Resize, c.ResizeMessage = size, size, model.ResizeNone, ""
-		if model.DataVolume(c.Template) {
-			m.fileSystemGrows(c, by)
+		c.Requested, c.Resize, c.ResizeMessage = size, model.ResizeNode, ""
+		if c.Capacity >= size || m.used(c) {
+			m.follows(c)
 		}
 	}
+}
+
+// used reports whether a pod has the volume of a claim.
+func (m *world) used(c *model.Claim) bool {
+	return slices.ContainsFunc(m.pods, func(p pod) bool { return p.Set == c.Set && p.Ordinal == c.Ordinal && p.Has(c.Template) })
+}
+
+// follows has the file system of a claim be as large as its volume.
+func (m *world) follows(c *model.Claim) {
+	by := c.Requested - c.Capacity
+	if c.Capacity, c.Resize = c.Requested, model.ResizeNone; model.DataVolume(c.Template) {
+		m.fileSystemGrows(c, by)
+	}
+}
+
+// mount has a pod that is made mount its volumes, whose file systems then follow.
+func (m *world) mount(set string, ordinal int) {
+	m.claims = slices.Clone(m.claims)
+	for i := range m.claims {
+		if c := &m.claims[i]; c.Set == set && c.Ordinal == ordinal && c.Resize == model.ResizeNode {
+			m.follows(c)
+		}
+	}
+}
+
+// endGrowing ends what drivers and kubelets are doing on the basis; it says whether there was anything.
+func (m *world) endGrowing() bool {
+	m.claims = slices.Clone(m.claims)
+	there := false
+	for i := range m.claims {
+		c := &m.claims[i]
+		if c.Resize == model.ResizeController {
+			c.Resize, there = model.ResizeNode, true
+		}
+		if c.Resize == model.ResizeNode && m.used(c) && !slices.Contains(m.offline, c.Class) {
+			m.follows(c)
+			there = true
+		}
+	}
+	return there
+}
+
+// unusedWords are of a claim that no pod uses.
+const unusedWords = "no pod uses it"
+
+// stepOf is the step that an action is; of a claim it says whether a pod uses it.
+func (m *world) stepOf(a *model.Action, record *model.Record) Step {
+	step := StepOf(*a, record, m.nodeName)
+	i := slices.IndexFunc(m.claims, func(c model.Claim) bool { return c.Name == a.Claim })
+	if a.Kind == model.ActionGrowClaim && i >= 0 && !m.used(&m.claims[i]) {
+		if step.Detail = a.Change.Words() + "; " + unusedWords; a.Change.Size != "" {
+			step.Detail += ": its file system follows when one does"
+		}
+	}
+	return step
 }
 
 // newVolumes has the claims of a recreated pod that are being deleted: they go with it.
@@ -230,6 +284,7 @@ func (c *course) claimsGrow(steps []Step) (grow, modify string) {
 		if s.Action != string(model.ActionGrowClaim) {
 			continue
 		}
+		unused := strings.Contains(s.Detail, unusedWords)
 		for i := range c.model.desired.Volumes {
 			w := &c.model.desired.Volumes[i]
 			if !strings.HasPrefix(s.Target, w.Name+"-"+w.Set+"-") {
@@ -237,35 +292,43 @@ func (c *course) claimsGrow(steps []Step) (grow, modify string) {
 			}
 			of, change := w.Name+" of "+w.Set+" to ", c.asked[s.Target]
 			if change.Size != "" {
-				sizes.add(of + gates.Bytes(w.Size))
+				sizes.add(of+gates.Bytes(w.Size), unused)
 			}
 			if change.Attributes != "" || change.NoAttributes {
-				classes.add(of + gates.ClassName(w.Attributes))
+				classes.add(of+gates.ClassName(w.Attributes), unused)
 			}
 		}
 	}
 	return sizes.words(), classes.words()
 }
 
-// counted counts claims by what happens to them, in the order in which that comes.
+// counted counts claims by what happens to them, in the order in which that comes, and those of
+// them that no pod uses.
 type counted struct {
-	order  []string
-	claims map[string]int
+	order          []string
+	claims, unused map[string]int
 }
 
-func (c *counted) add(what string) {
+func (c *counted) add(what string, unused bool) {
 	if c.claims == nil {
-		c.claims = map[string]int{}
+		c.claims, c.unused = map[string]int{}, map[string]int{}
 	}
 	if c.claims[what]++; c.claims[what] == 1 {
 		c.order = append(c.order, what)
+	}
+	if unused {
+		c.unused[what]++
 	}
 }
 
 func (c *counted) words() string {
 	var parts []string
 	for _, what := range c.order {
-		parts = append(parts, fmt.Sprintf("%s (%s)", what, count(c.claims[what], "claim")))
+		claims := count(c.claims[what], "claim")
+		if n := c.unused[what]; n > 0 {
+			claims += fmt.Sprintf(", %d of which no pod uses", n)
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", what, claims))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -20,12 +20,13 @@ type growing struct {
 	text     string
 	class    string
 	modifies bool
-	// mounted: it has not the size, and its pod is there, or comes back in a moment.
+	// mounted: it has not the size, and its pod runs, or comes back in a moment. A kubelet makes the file
+	// system larger while it mounts the volume for a pod that starts.
 	mounted bool
 }
 
 // sized reports whether the volume has the size. On a claim that no pod uses nobody can make
-// the file system larger: the kubelet does that when a pod comes.
+// the file system larger: the kubelet does that when a pod comes, before its containers start.
 func (g *growing) sized() bool {
 	if g.Phase != "Bound" && g.Requested >= g.size {
 		return true // it is new, and gets a volume of that size

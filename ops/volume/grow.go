@@ -30,7 +30,7 @@ func each(v *view.View) iter.Seq[growing] {
 				continue
 			}
 			// Most have their size, and nothing more is asked of them.
-			mounted := c.Capacity < w.Size && (podOf(v, c) != nil || comesBack(v, c))
+			mounted := c.Capacity < w.Size && (runs(podOf(v, c)) || comesBack(v, c))
 			if !yield(growing{Claim: c, size: w.Size, text: w.Text, class: w.Attributes, modifies: modifies(v, c, w), mounted: mounted}) {
 				return
 			}

@@ -23,7 +23,7 @@ func pending(t *pass.Pass) {
 	for g := range each(&t.View) {
 		p := podOf(&t.View, g.Claim)
 		since, known := was.PendingSince(g.Name)
-		runs := p != nil && !p.Terminating && !p.Started.IsZero()
+		runs := runs(p) && !p.Terminating
 		if !g.follows() || !known && !runs {
 			continue
 		}
@@ -47,6 +47,8 @@ func pending(t *pass.Pass) {
 	next.Offline = slices.Compact(next.Offline)
 	t.Record.Growth = &next
 }
+
+func runs(p *model.Pod) bool { return p != nil && !p.Started.IsZero() }
 
 // follows reports whether the volume is larger, and its file system is to follow.
 func (g *growing) follows() bool { return g.Resize == model.ResizeNode && !g.sized() && !g.asks() }

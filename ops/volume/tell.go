@@ -34,13 +34,9 @@ func finish(t *pass.Pass) {
 		t.Record.Growth = nil // other volumes are desired by now, which it does not bring
 		return
 	}
-	for g := range each(&t.View) {
-		if !view.HasTemplate(&t.View, g.Set, g.Template) {
-			continue // no pod comes with it before its StatefulSet has the disk
-		}
-		if live := t.Live(g.Set); g.Phase == "Bound" && g.Capacity < g.size && live != nil && g.Ordinal < live.Replicas {
-			return // its pod has still to come, and then its file system follows
-		}
+	if toCome, total := podsToCome(&t.View); len(toCome) > 0 {
+		t.Waits(gates.VolumesGrow(total-len(toCome), total, toCome))
+		return
 	}
 	if growth.Grown.IsZero() {
 		next := *growth
@@ -60,18 +56,36 @@ func finish(t *pass.Pass) {
 	t.Feedback("expand_storage", model.StatusSuccess, "VolumesGrown", message, named...)
 }
 
+// podsToCome are the claims whose pods have still to start, which makes their file systems as large as
+// the volumes are.
+func podsToCome(v *view.View) (toCome []gates.GrowingClaim, total int) {
+	for g := range each(v) {
+		total++
+		if !view.HasTemplate(v, g.Set, g.Template) {
+			continue // no pod comes with it before its StatefulSet has the disk
+		}
+		if live := v.Live(g.Set); g.Phase == "Bound" && g.Capacity < g.size && live != nil && g.Ordinal < live.Replicas {
+			toCome = append(toCome, gates.GrowingClaim{Name: g.Name, Capacity: g.Capacity, Desired: g.size, Waits: "its file system follows when its pod has started"})
+		}
+	}
+	return toCome, total
+}
+
 // unseenSizes are the nodes that do not see nine tenths of what their claims have grown by: a
 // file system keeps some of a volume for itself. Nodes that have left meanwhile have nothing to see.
 func unseenSizes(v *view.View, growth *model.VolumeGrowth) []gates.UnseenSize {
 	var out []gates.UnseenSize
 	for _, n := range growth.Nodes {
-		now, by := sizeOf(v, n.Name), grownBy(v, &n)
-		seen := now >= 0 && n.Before >= 0 && now >= n.Before+by/10*9
+		now, before, by := sizeOf(v, n.Name), n.Before, grownBy(v, &n)
+		if before < 0 { // it was no member then: all that its volumes have counts
+			before, by = 0, by+n.Claims
+		}
+		seen := now >= 0 && now >= before+by/10*9
 		if p := v.Pod(n.Set, n.Ordinal); p != nil && p.Unused != "" {
 			continue // what it had before has a disk that it does without by now
 		}
 		if !seen && n.Ordinal < aim.RecordedReplicas(v, n.Set) {
-			out = append(out, gates.UnseenSize{Node: n.Name, Before: n.Before, Now: now, By: by})
+			out = append(out, gates.UnseenSize{Node: n.Name, Before: before, Now: now, By: by})
 		}
 	}
 	return out
@@ -97,13 +111,22 @@ func reached(v *view.View, growth *model.VolumeGrowth) string {
 
 // sums says how much larger the volumes have become.
 func sums(v *view.View, growth *model.VolumeGrowth) string {
-	total := int64(0)
+	total, restarted := int64(0), false
 	for i := range growth.Nodes {
-		total += grownBy(v, &growth.Nodes[i])
+		n := &growth.Nodes[i]
+		total += grownBy(v, n)
+		p := v.Pod(n.Set, n.Ordinal)
+		restarted = restarted || p != nil && p.Created.After(growth.Since)
 	}
 	words := fmt.Sprintf("%s more on %d nodes", gates.Bytes(total), len(growth.Nodes))
-	if len(growth.Offline) > 0 {
+	if len(growth.Nodes) == 1 {
+		words = strings.TrimSuffix(words, "s")
+	}
+	switch {
+	case len(growth.Offline) > 0:
 		return words + ", and pods were restarted for it: the driver works offline"
+	case restarted:
+		return words + ", and no pod was restarted for it; those that restarted meanwhile did so for something else"
 	}
 	return words + ", and no pod was restarted for it"
 }
