@@ -61,6 +61,7 @@ func keep(t *pass.Pass) {
 			Name: s.Name, Replicas: aim.Replicas(&t.View, s), Template: model.TemplateKept, Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name),
 			Settings: setting.SettingsAnnotation(&t.View), Hold: setting.Annotation(&t.View, s.Name), Adopted: aim.AdoptedNote(&t.View, s.Name),
 		}
+		e.Remember = restarted(&t.View, s.Name) // it goes on after a pause
 		volume.KeepClaimTemplates(&t.View, &e)
 		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, e)
 	}
@@ -105,7 +106,7 @@ func effective(t *pass.Pass) {
 	sets := some[:0]
 	for _, s := range t.Record.Sets {
 		e := model.EffectiveSet{Name: s.Name, Replicas: aim.Replicas(&t.View, s), Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name)}
-		restarted := view.Restarting(&t.View) && t.Record.Operation.Restart.Set == s.Name
+		restarted := restarted(&t.View, s.Name)
 		e.Remember = restarted
 		if restarted {
 			aim.Remember(t, &e)
@@ -148,6 +149,11 @@ func effective(t *pass.Pass) {
 	volume.Guard(t)
 	volume.Unchanged(t)
 	t.Decision.Effective.Budgets = t.Record.Budgets
+}
+
+// restarted reports whether pods of a set are being restarted.
+func restarted(v *view.View, set string) bool {
+	return view.Restarting(v) && v.Record.Operation.Restart.Set == set
 }
 
 // isNewGroup reports whether a set is of a new group, which has no template to keep. If the record was lost it may

@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -233,5 +234,25 @@ func TestASetThatNoPodComesOntoKeepsNoStuckPodWaiting(t *testing.T) {
 			c.so(s)
 			assert.Equal(t, c.template, effective(t, s.decide(), hot).Template)
 		})
+	}
+}
+
+// Seeds 5000297560 and 5100015412: a group leaves the definition while its pod is on a template that cannot run.
+func TestAPodThatDoesNotRunSaysThatOnlyItsGroupBringsItAnotherTemplate(t *testing.T) {
+	for left, says := range map[bool]bool{true: true, false: false} {
+		s := twoGroups(t)
+		s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+		if left {
+			s.d.Sets, s.d.Operations.Consent = s.d.Sets[:1], tiers(3, -1).Operations.Consent
+		}
+		s.away(warm + "-0")
+		s.podOf(warm + "-0").Waiting = "CrashLoopBackOff"
+		words := ""
+		d := s.decide()
+		for _, w := range append(d.Waits, d.Refusals...) {
+			words += w.Message
+		}
+		require.Contains(t, words, "CrashLoopBackOff")
+		assert.Equal(t, says, strings.Contains(words, "push the group back with one on which it runs"), "its group has left: %v; %s", left, words)
 	}
 }

@@ -130,4 +130,16 @@ var foundFresh = []struct {
 		Seed: 5300008772, Start: Start{Hot: 3, Tables: []string{"0", "0-all", "1-all"}, Shards: 1, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 1, Backups: true, Takes: 120000, Plan: backupPlan{Every: 2, Keep: 2, AtLeast: 1, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 2000, Drill: 3}, Steps: 1486,
 		Items: []Item{{What: pushShrink, At: 4303, A: 1}, {What: pushRevert, At: 44369, A: 2, B: 1}, {What: pushConsent, At: 2643, A: 43, B: 48}, {What: pushClass, At: 27565, A: 5, B: 2}, {What: pushCompute, At: 18582, A: 27, B: 57}, {What: pushMoreDisks, At: 4405, A: 23, B: 40}, {What: loseVolume, Disking: 191, A: 23, B: 9}, {What: standStill, Disking: 29, A: 13, B: 27}, {What: pushGrow, At: 9781, A: 42, B: 55}},
 	}},
+	{"a claim waits for a volume, and its pod was scaled away", Schedule{
+		Seed: 5200006438, Start: Start{Hot: 3, Tables: []string{}, Shards: 1, Extend: true, Zones: true, Driver: limitedDriver, Compute: true, Disks: 2, Backups: true, Takes: 10000, Plan: backupPlan{Every: 2, Keep: 2, AtLeast: 1, Delay: 120, Newer: 180}, Replaces: true, Drills: true, Comes: 90000, Drill: 2}, Steps: 671,
+		Items: []Item{{What: pushGrow, At: 2431, A: 4, B: 4}, {What: killNode, Call: 6, A: 59, B: 19}, {What: pushVolumes, At: 10974, A: 44, B: 51}, {What: pushShrink, At: 6986, A: 28, B: 4}},
+	}},
+	{"a pause comes in the middle of a restart, and the group of another StatefulSet leaves", Schedule{
+		Seed: 5000315572, Start: Start{Hot: 3, Warm: 1, Tables: []string{"0-all", "1"}, Shards: 2, Leave: true, Driver: quickDriver, Disks: 2}, Steps: 283,
+		Items: []Item{{What: pushRevert, At: 1149, A: 7, B: 5}, {What: pushPause, At: 27803, A: 3, B: 2}, {What: killBefore, Call: 62, A: 23, B: 63}, {What: pushFewerDisks, At: 3952, A: 18, B: 54}, {What: pushRemoveGroup, Disking: 127, A: 59, B: 54}, {What: pushBadTemplate, Disking: 40, A: 31, B: 13}},
+	}},
+	{"a group leaves while its pod is on a template that cannot run, and a suspension ends", Schedule{
+		Seed: 5100015412, Start: Start{Hot: 3, Warm: 1, Tables: []string{"1-all", "1", "0-1", "1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Offline: true, Swaps: true, Compute: true, Backups: true, Takes: 40000, Plan: backupPlan{Every: 2, Keep: 2, AtLeast: 1, Delay: 100, Newer: 150}, Replaces: true, Drills: true, Comes: 2000}, Steps: 727,
+		Items: []Item{{What: pushSuspend, At: 1689, A: 1, B: 2}, {What: pushGrow, At: 43016, A: 3, B: 5}, {What: pushBadTemplate, At: 62911, A: 1, B: 1}, {What: killNode, Call: 29, A: 33, B: 61}, {What: pushVolumes, At: 16217, A: 27, B: 56}, {What: pushSmaller, At: 30711, A: 29, B: 30}, {What: pushRemoveGroup, At: 80624, A: 39, B: 49}, {What: pushRestart, At: 18958, A: 54, B: 26}},
+	}},
 }

@@ -321,7 +321,7 @@ func (w *world) reachable() commit {
 	last := w.sets[len(w.sets)-1]
 	// Its StatefulSet goes or is gone, and nobody knows of it any more: the status asks for the group.
 	unknown := last.orphaned && w.judge.lostRecord >= last.orphaning.since-5*second || last.terminating && w.judge.lostRecord > 0
-	if !c.warm && (unknown || !w.schedule.Start.Leave && (last.exists || last.orphaned)) {
+	if !c.warm && (unknown || w.cannotRun(&last) || !w.schedule.Start.Leave && (last.exists || last.orphaned)) {
 		c.warm, c.replicas[2] = true, max(1, last.replicas)
 	}
 	w.keepsVoters(&c)
@@ -336,6 +336,20 @@ func (w *world) reachable() commit {
 	w.keepsOthers(&c)
 	w.wantsDisks(&c)
 	return c
+}
+
+// cannotRun: a pod of a StatefulSet is on a template that cannot run, and so does the StatefulSet. The status asks for
+// its group.
+func (w *world) cannotRun(s *set) bool {
+	if !s.exists || w.templates[s.template].bad == good {
+		return false
+	}
+	for o := range s.replicas {
+		if p := &w.slots[w.setIndex(s.name)*maxOrdinals+o].pod; p.exists && w.templates[p.template].bad != good {
+			return true
+		}
+	}
+	return false
 }
 
 // unwellOn: a pod is never ready on what is desired.

@@ -37,15 +37,23 @@ func PodState(v *View, name string, p *model.Pod) string {
 	case p.Terminating:
 		return "terminating" + whyLost(v, p)
 	case p.Waiting != "" && p.Message != "":
-		return p.Waiting + ": " + p.Message + whyStuck(v, p) + whyLost(v, p)
+		return p.Waiting + ": " + p.Message + whyStuck(v, p) + whyLost(v, p) + whyLeft(v, p)
 	case p.Waiting != "":
-		return p.Waiting + whyStuck(v, p) + whyLost(v, p)
+		return p.Waiting + whyStuck(v, p) + whyLost(v, p) + whyLeft(v, p)
 	case !p.Ready && p.NotReady != "":
-		return p.Phase + ", " + p.NotReady + whyLost(v, p)
+		return p.Phase + ", " + p.NotReady + whyLost(v, p) + whyLeft(v, p)
 	case !p.Ready:
-		return p.Phase + ", not ready" + whyLost(v, p)
+		return p.Phase + ", not ready" + whyLost(v, p) + whyLeft(v, p)
 	}
 	return ""
+}
+
+// whyLeft says of a pod that does not run, and whose group has left the definition, what brings it another template.
+func whyLeft(v *View, p *model.Pod) string {
+	if v.Desired.Removed || Recorded(v.Record.Sets, p.Set) == nil || v.DesiredSet(p.Set) != nil || !StuckSinceStart(v, p) {
+		return ""
+	}
+	return "; its group has left the definition, and nothing else changes its template: if it is to come up, push the group back with one on which it runs"
 }
 
 // whyMissing says why the StatefulSet could not make the pod or one of its claims. Where several

@@ -38,10 +38,11 @@ func each(v *view.View) iter.Seq[growing] {
 	}
 }
 
-// unborn reports whether a claim waits for a volume and no pod comes with it: it was made for a disk that
-// its StatefulSet has not now. Kubernetes makes only bound claims larger, and it grows once it is one.
+// unborn reports whether a claim waits for a volume and no pod comes with it: its pod was scaled away, or it was made
+// for a disk that its StatefulSet has not now. Kubernetes makes only bound claims larger, and it grows once it is one.
 func unborn(v *view.View, c *model.Claim) bool {
-	return c.Phase == "Pending" && v.Live(c.Set) != nil && !view.HasTemplate(v, c.Set, c.Template)
+	live := v.Live(c.Set)
+	return c.Phase == "Pending" && live != nil && (c.Ordinal >= live.Replicas || !view.HasTemplate(v, c.Set, c.Template))
 }
 
 // claims are those of one template of a StatefulSet, in the order in which they are asked.
