@@ -115,18 +115,19 @@ lint:
 	cd $(CONTROLPLANE_DIR) && go vet -trimpath ./...
 	cd $(S3SERVER_DIR) && go vet ./... && go test ./...
 
-# Two runs beside each other: with the race detector what has goroutines, and without it what has
-# none. It makes pure code three to eight times as slow. The end-to-end tests are without it too:
-# what they test is another process. What takes long and mostly waits comes first. A line for each
-# package when it has ended, and each minute what is under way.
-UNRACED := ./internal/e2e ./internal/simulation ./ops ./internal/simulation/mutants ./internal/mutations ./internal/planprint ./internal/derive \
-  ./ops/plan ./ops/gates ./ops/model ./ops/fetch ./ops/adopt ./ops/snapshots ./internal/cratesim/model ./internal/cratesim/allocation \
-  ./internal/cratesim/sql ./apply/compare ./docs ./internal/shape
-RACED_FIRST := ./internal/sandbox ./ops/cratedb ./cmd/stevedore ./internal/readme ./internal/cratesim/differential
+# Two runs beside each other: with the race detector what starts goroutines, and without it what
+# starts none. It makes pure code three to eight times as slow. The end-to-end tests are without it
+# too: what they test is another process. What takes long and mostly waits comes first. A line for
+# each package when it has ended, and each minute what is under way.
+RACED := ./internal/sandbox ./ops/cratedb ./cmd/stevedore ./internal/cratesim/differential ./render ./sources/git ./apply ./internal/chaos \
+  ./internal/reports ./internal/daemon ./internal/hunts ./internal/check ./internal/confine ./internal/cratesim ./internal/gitserver \
+  ./internal/progress ./internal/realnodes ./internal/receiver ./internal/sandbox/agent ./internal/sidebyside ./internal/simulation/simulate \
+  ./internal/telemetry ./internal/testcluster ./render/untrusted ./sources ./sources/directory ./sources/tree
+UNRACED_FIRST := ./internal/e2e ./internal/readme ./internal/simulation ./ops
 unit:
-	@set -o pipefail; raced=$$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -vxF "$$(go list $(UNRACED))") && \
-	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -vet=off -ldflags "-s -w" -p 3 -timeout 40m $(RACED_FIRST) $$raced \
-	  -- go test -json -vet=off -ldflags "-s -w" -p 2 -timeout 40m $(UNRACED)
+	@set -o pipefail; unraced=$$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -vxF "$$(go list $(RACED))") && \
+	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -vet=off -ldflags "-s -w" -p 3 -timeout 40m $(RACED) \
+	  -- go test -json -vet=off -ldflags "-s -w" -p 2 -timeout 40m $(UNRACED_FIRST) $$unraced
 
 # What you changed since SINCE, and the tests that need no sandbox.
 SINCE ?= main
