@@ -480,3 +480,17 @@ func TestWhatASuspendedClusterWaitsForIsSaid(t *testing.T) {
 	assert.Nil(t, d.Record.Operation)
 	assert.Contains(t, reasons(d.Refusals), "claim-of-another-cluster")
 }
+
+// The last answer of a cluster that is being stopped says that its tables are red.
+func TestASuspensionThatWasAskedForReportsNoHealth(t *testing.T) {
+	for name, suspended := range map[string]bool{"it runs": false, "it is suspended": true} {
+		t.Run(name, func(t *testing.T) {
+			s := made(t)
+			s.o.Database.Health = model.Health{Colour: model.Red, Missing: 4}
+			if suspended {
+				s.r.Suspended, s.d.Sets[0].Replicas = []model.RecordedSet{s.r.Sets[0]}, 0
+			}
+			assert.Equal(t, !suspended, slices.Contains(reasons(s.decide().Waits), "tables-red"))
+		})
+	}
+}

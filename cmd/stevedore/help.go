@@ -77,7 +77,7 @@ var endings = []struct {
 		{exitOK, "each cluster is as --for says, and a daemon looks after it"},
 		{exitError, "an error, no such namespace, no record of CLUSTER without --revision, or told to stop"},
 		{exitLate, "not in time"},
-		{exitStuck, "what is left is refused, orphaned, broken, paused, released or suspended: it needs a person"},
+		{exitStuck, "what is left is refused, orphaned, broken, paused, released, or waits for a resume"},
 	}},
 	{"backup list", []ending{{exitOK, "printed, also where there are none"}, {exitError, "an error, no such namespace, no record of CLUSTER, or one that cannot be read"}}},
 	{"backup now", []ending{

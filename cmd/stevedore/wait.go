@@ -51,8 +51,9 @@ why it waits. It never says so of a cluster that nobody looks after, nor before 
 has looked at the cluster since it took the newest revision of its source; with --revision,
 which may be a commit that was just pushed, nor before it has taken that one, and with
 --dir nor before it has taken the directory as it is now. A cluster
-that is refused, orphaned, broken, paused or released gets nowhere by itself: where only
-such ones are left for 20 seconds, in which the daemon looks again, it ends.`,
+that is refused, orphaned, broken, paused or released gets nowhere by itself, nor does one
+whose changes wait until it is resumed: where only such ones are left for 20 seconds, in
+which the daemon looks again, it ends.`,
 		Example: `  stevedore wait prod/orders --revision "$(git rev-parse HEAD)" --timeout 20m
   stevedore wait prod/orders --dir ./clusters
   stevedore wait prod/orders prod/metrics
@@ -312,7 +313,8 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 	so := false
 	switch w.want {
 	case forDone:
-		so = status.State == forDone && status.Health == "" && rec.AsDesired()
+		// Its definition suspends it, or the wait for its end would keep it from being as desired.
+		so = (status.State == forDone || status.State == forSuspended) && status.Health == "" && rec.AsDesired()
 	case forReleased:
 		so = rec.ReleaseDone()
 	default:

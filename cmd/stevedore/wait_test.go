@@ -64,6 +64,10 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 		r.Shown = model.Shown{Verdict: model.Refuse.String(), Reasons: []model.ShownReason{{Kind: "refusal", Name: "replicas-do-not-fit", Message: "too few nodes"}}}
 	})
 	suspended := with(func(r *model.Record) { r.Suspended = []model.RecordedSet{{}} })
+	suspendedWaits := with(func(r *model.Record) {
+		r.Suspended = []model.RecordedSet{{}}
+		r.Shown = model.Shown{Verdict: model.Wait.String(), Reasons: []model.ShownReason{{Kind: "wait", Name: "suspended", Message: "1 change(s) wait"}}}
+	})
 	for _, c := range []struct {
 		name  string
 		rec   *model.Record
@@ -84,7 +88,8 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 		{"an allocation lock is not given back", new(with(func(r *model.Record) { r.Lock = &model.AllocationLock{} })), taken, 0, nil, exitLate, ""},
 		{"it is refused", &refused, taken, 0, nil, exitStuck, "refused | replicas-do-not-fit: too few nodes"},
 		{"it is suspended, as it should be", &suspended, taken, 0, []string{"--for", "suspended"}, exitOK, ""},
-		{"it is suspended, and should be done", &suspended, taken, 0, nil, exitStuck, "suspended"},
+		{"it is suspended, and its definition asks for nothing else", &suspended, taken, 0, nil, exitOK, ""},
+		{"it is suspended, and a change waits for its end", &suspendedWaits, taken, 0, nil, exitStuck, "suspended: 1 change(s) wait"},
 		{"it is done, and tables are red", red(doneRecord()), taken, 0, nil, exitLate, "done, RED | tables-red: the cluster is RED: 2 shard(s) have no primary"},
 		{"it is done, and should be suspended", new(doneRecord()), taken, 0, []string{"--for", "suspended"}, exitLate, "done"},
 		{"there is no record", nil, taken, 0, nil, exitError, "there is no record of a cluster prod/orders"},

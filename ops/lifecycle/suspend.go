@@ -10,6 +10,7 @@ import (
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
@@ -266,6 +267,12 @@ func remembersRaised(t *pass.Pass) {
 	}
 }
 
+// RestsSuspended reports whether a change is none of a cluster that its definition suspends: it has no
+// nodes, whatever the number of dedicated masters, and its templates count those that come back.
+func RestsSuspended(c *model.Change) bool {
+	return c.Class == model.ChangeReplicas || c.Class == model.ChangeInPlace && manifest.CountsForGateway(c.Path)
+}
+
 // suspendedWaits names what is desired of a suspended cluster and comes after its resume.
 func suspendedWaits(t *pass.Pass) {
 	if !access.Down(&t.View) {
@@ -273,9 +280,7 @@ func suspendedWaits(t *pass.Pass) {
 	}
 	var waiting []string
 	for i := range t.Desired.Changes {
-		switch c := &t.Desired.Changes[i]; c.Class {
-		case model.ChangeInPlace, model.ChangeReplicas:
-		default:
+		if c := &t.Desired.Changes[i]; !RestsSuspended(c) {
 			waiting = append(waiting, c.Set+": "+c.Path)
 		}
 	}

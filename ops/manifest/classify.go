@@ -102,6 +102,10 @@ func withoutDisks(set *unstructured.Unstructured, disks []string) *unstructured.
 // compare walks both values. Paths name items of lists by their name:
 // spec.template.spec.containers[crate].image.
 func (c *comparison) compare(path string, old, wanted any) {
+	if strings.HasSuffix(path, "metadata.annotations") {
+		// A definition may have none, beside those in which we keep our books.
+		old, wanted = orEmpty(old), orEmpty(wanted)
+	}
 	switch o := old.(type) {
 	case map[string]any:
 		if w, ok := wanted.(map[string]any); ok {
@@ -119,6 +123,13 @@ func (c *comparison) compare(path string, old, wanted any) {
 		return
 	}
 	c.add(path, short(old), short(wanted))
+}
+
+func orEmpty(annotations any) any {
+	if annotations == nil {
+		return map[string]any{}
+	}
+	return annotations
 }
 
 func (c *comparison) maps(path string, old, wanted map[string]any) {
@@ -209,6 +220,11 @@ func (c *comparison) add(path, old, wanted string) {
 	c.changes = append(c.changes, model.Change{Class: class, Set: c.set, Path: path, Old: old, New: wanted})
 }
 
+// CountsForGateway reports whether a path is of a setting that counts nodes for the gateway.
+func CountsForGateway(path string) bool {
+	return strings.Contains(path, "[gateway.expected_") || strings.Contains(path, "[gateway.recover_after_data_nodes]") || strings.Contains(path, "[gateway.recover_after_nodes]")
+}
+
 // classOf says what a change of a field would take; false for one that says nothing of what runs.
 func classOf(path string) (model.ChangeClass, bool) {
 	const template = "spec.template."
@@ -221,8 +237,7 @@ func classOf(path string) (model.ChangeClass, bool) {
 		switch {
 		case strings.HasPrefix(rest, "metadata"):
 			return model.ChangeInPlace, true
-		case strings.Contains(rest, "[gateway.expected_"), strings.Contains(rest, "[gateway.recover_after_data_nodes]"),
-			strings.Contains(rest, "[gateway.recover_after_nodes]"):
+		case CountsForGateway(rest):
 			return model.ChangeInPlace, true
 		case strings.HasSuffix(rest, "containers["+CrateContainer+"].image"):
 			return model.ChangeImage, true

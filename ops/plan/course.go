@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -324,6 +325,7 @@ func (c *course) risk(table, node string) {
 func (c *course) end(start Start, record model.Record, sets []Set, done bool) Course {
 	out := c.out
 	out.Record, out.Sets, out.Done = record, sets, done
+	out.Suspended = len(record.Suspended) > 0 && aim.NoDataNode(start.Desired.Sets)
 	restarts := out.Restarts > 0
 	out.ResizesByRestart = resizesByRestart(&start)
 	if start.Record.Bootstrap.Done {

@@ -50,6 +50,8 @@ type Course struct {
 	ResizesByRestart bool
 	// Kept: nothing of the definition is applied, also no object that no operation is about.
 	Kept bool
+	// Suspended: the cluster is suspended in the end, as its definition asks.
+	Suspended bool
 	// Done: the cluster is as desired in the end.
 	Done bool
 }

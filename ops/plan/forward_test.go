@@ -28,6 +28,7 @@ type wish struct {
 	settings              string // of spec.cluster, in braces
 	operations            string // of spec, in braces
 	annotations, diskSize string
+	labels                string
 	registry              string // of CrateDB's image; "" for crate
 	resources             string // of each group but disks, without braces; "" for 2 CPU, memory and a quarter of heap
 	class                 string // of each disk; "" for default
@@ -39,7 +40,7 @@ func basic() wish { return wish{version: "6.3.7", memory: "4Gi", hot: 3, diskSiz
 
 func (w wish) yaml() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: cloud.crate.io/v1\nkind: CrateDB\nmetadata: {name: orders, namespace: shop, annotations: {%s}}\nspec:\n", w.annotations)
+	fmt.Fprintf(&b, "apiVersion: cloud.crate.io/v1\nkind: CrateDB\nmetadata: {name: orders, namespace: shop, annotations: {%s}, labels: {%s}}\nspec:\n", w.annotations, w.labels)
 	fmt.Fprintf(&b, "  cluster: {name: orders, imageRegistry: %s, version: %s, settings: {%s}}\n", cmp.Or(w.registry, "crate"), w.version, w.settings)
 	if w.operations != "" {
 		fmt.Fprintf(&b, "  operations: {%s}\n", w.operations)

@@ -10,6 +10,7 @@ import (
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -177,14 +178,23 @@ func (w *weighing) field(set string, f *Field) bool {
 	}
 	f.Class = ""
 	var gravest model.Change
+	rests := false
 	for _, c := range w.changes {
 		if c.Set != set || !touches(path, c.Path) {
+			continue
+		}
+		goes := c.Class == model.ChangeReplicas && c.New == "0" // by the suspension
+		if w.course.Suspended && !goes && lifecycle.RestsSuspended(&c) {
+			rests = true
 			continue
 		}
 		class := w.class(c)
 		if gravity(class) > gravity(f.Class) {
 			f.Class, gravest = class, c
 		}
+	}
+	if f.Class == "" && rests {
+		return false
 	}
 	if f.Class == "" {
 		// What no class counts says nothing about what runs.

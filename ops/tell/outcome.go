@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/gates"
@@ -158,7 +159,7 @@ func onlyTriesAgain(t *pass.Pass, inSync bool) bool {
 // sys.cluster_health counts it.
 func red(t *pass.Pass) {
 	db := &t.Observed.Database
-	if !t.Contact() || !t.Record.Bootstrap.Done {
+	if !t.Contact() || !t.Record.Bootstrap.Done || access.Down(&t.View) {
 		return
 	}
 	hidden := db.Health.Colour != model.Red && db.ClusterHealth.Colour == model.Red && len(db.Hidden) == 0
