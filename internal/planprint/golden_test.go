@@ -189,15 +189,15 @@ func TestStepsThatRepeatAreOneLine(t *testing.T) {
 		steps []plan.Step
 		want  []string
 	}{
-		{"one", restart("a-0"), []string{"hold-allocation a-0", "restart-pod a-0", "release-allocation a-0"}},
-		{"one pod after the other", restart("a-0", "a-1", "a-2"), []string{"one after the other a-0, a-1, a-2: hold-allocation, restart-pod, release-allocation"}},
-		{"with what is written of each", claims(restart("a-0", "a-1"), "a-0", "a-1"), []string{"one after the other a-0, a-1: hold-allocation, restart-pod, release-allocation, annotate-claim data0-…, debug-… (written)"}},
+		{"one", restart("a-0"), []string{"take the allocation lock for a-0", "restart pod a-0", "give the allocation lock back for a-0"}},
+		{"one pod after the other", restart("a-0", "a-1", "a-2"), []string{"one after the other a-0, a-1, a-2: take the allocation lock, restart the pod, give the allocation lock back"}},
+		{"with what is written of each", claims(restart("a-0", "a-1"), "a-0", "a-1"), []string{"one after the other a-0, a-1: take the allocation lock, restart the pod, give the allocation lock back, note whose data is on data0-…, debug-… (written)"}},
 		{"something between", append(append(restart("a-0", "a-1"), plan.Step{Action: "apply", Target: "a"}), restart("b-0", "b-1")...),
-			[]string{"one after the other a-0, a-1: hold-allocation, restart-pod, release-allocation", "apply a", "one after the other b-0, b-1: hold-allocation, restart-pod, release-allocation"}},
-		{"something at the end", append(restart("a-0", "a-1"), plan.Step{Action: "hold-allocation", Target: "a-2"}), []string{"one after the other a-0, a-1: hold-allocation, restart-pod, release-allocation", "hold-allocation a-2"}},
+			[]string{"one after the other a-0, a-1: take the allocation lock, restart the pod, give the allocation lock back", "apply StatefulSet a", "one after the other b-0, b-1: take the allocation lock, restart the pod, give the allocation lock back"}},
+		{"something at the end", append(restart("a-0", "a-1"), plan.Step{Action: "hold-allocation", Target: "a-2"}), []string{"one after the other a-0, a-1: take the allocation lock, restart the pod, give the allocation lock back", "take the allocation lock for a-2"}},
 		{"zones say their pods", []plan.Step{{Action: "hold-allocation", Target: "zone a"}, {Action: "restart-zone", Target: "zone a", Detail: "a-0, a-1"}, {Action: "hold-allocation", Target: "zone b"}, {Action: "restart-zone", Target: "zone b", Detail: "a-2"}},
-			[]string{"hold-allocation zone a", "restart-zone zone a (a-0, a-1)", "hold-allocation zone b", "restart-zone zone b (a-2)"}},
-		{"the same to several", []plan.Step{{Action: "set-user", Target: "a"}, {Action: "set-user", Target: "b"}, {Action: "set-user", Target: "c", Detail: "x"}}, []string{"set-user a, b", "set-user c (x)"}},
+			[]string{"take the allocation lock for zone a", "restart the pods of zone a (a-0, a-1)", "take the allocation lock for zone b", "restart the pods of zone b (a-2)"}},
+		{"the same to several", []plan.Step{{Action: "set-user", Target: "a"}, {Action: "set-user", Target: "b"}, {Action: "set-user", Target: "c", Detail: "x"}}, []string{"make user a, b", "make user c (x)"}},
 		{"nothing to name", []plan.Step{{Action: "a"}, {Action: "b"}, {Action: "a"}, {Action: "b"}}, []string{"a", "b", "a", "b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -312,7 +312,7 @@ func stepMarkdown(step row) string {
 	if step.turn != nil {
 		b.WriteString("one after the other")
 	} else {
-		b.WriteString(prose(cut(step.action, longLine)))
+		b.WriteString(prose(cut(sentence(step.action), longLine)))
 	}
 	for i, target := range step.targets {
 		if i > 0 {
@@ -322,8 +322,8 @@ func stepMarkdown(step row) string {
 	}
 	for i, inner := range step.turn {
 		b.WriteString([]string{": ", ", "}[min(i, 1)])
-		if len(inner.targets) == 1 && inner.targets[0] == "…" && inner.detail == "" {
-			b.WriteString(prose(cut(inner.action, longLine)))
+		if words, ok := inner.inTurn(); ok {
+			b.WriteString(words)
 		} else {
 			b.WriteString(stepMarkdown(inner))
 		}

@@ -186,14 +186,14 @@ func (t *textWriter) operation(n int, o plan.Operation) {
 	}
 	for _, step := range inRows(o.Steps) {
 		if step.turn == nil {
-			t.headed(8, "", step.action, step.text())
+			t.headed(8, "", sentence(step.action), step.text())
 			continue
 		}
 		var each []string
 		for _, inner := range step.turn {
-			text := inner.action
-			if about := inner.text(); about != "…" {
-				text += " " + about
+			text, ok := inner.inTurn()
+			if !ok {
+				text = sentence(inner.action) + " " + inner.text()
 			}
 			each = append(each, text)
 		}

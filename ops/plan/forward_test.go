@@ -178,6 +178,14 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			summary: "upgrade CrateDB from 6.3.7 to 6.4.3: 1 pod",
 		},
 		{
+			name: "an older hotfix", from: with(func(w *wish) { w.hot, w.version = 1, "6.4.3" }), to: with(func(w *wish) { w.hot, w.version = 1, "6.4.2" }),
+			operations: []string{"upgrade"}, restarts: 1,
+			steps: []string{
+				"apply " + hot, "hold-allocation " + hot + "-0", "restart-pod " + hot + "-0", "release-allocation " + hot + "-0",
+			},
+			summary: "go back from CrateDB 6.4.3 to 6.4.2, an older hotfix of the same minor version, which reads the volumes: 1 pod",
+		},
+		{
 			name: "a version back", from: with(func(w *wish) { w.version = "6.4.3" }), to: basic(), operations: []string{}, steps: []string{},
 			refused: []string{"downgrade-refused"},
 		},

@@ -24,12 +24,12 @@ type written struct {
 
 func (w *written) step() Step {
 	step := Step{Action: ActionApply, Target: w.Name}
-	const template = "the pod template, which restarts nothing by itself"
+	const template = "its new pod template; each pod keeps its own until it restarts"
 	switch {
 	case w.again:
 		step.Detail = "recreated with the claim templates that are desired; it takes its pods back"
 	case w.Unused != "" && w.template:
-		step.Detail = "the pod template, without " + strings.ReplaceAll(w.Unused, ",", ", ") + " for as long as one pod restarts"
+		step.Detail = "its pod template, without " + strings.ReplaceAll(w.Unused, ",", ", ") + " for as long as one pod restarts"
 	case w.new:
 		step.Detail = fmt.Sprintf("new, %s", count(w.Replicas, "replica"))
 	case w.Replicas == w.replicas:
@@ -100,7 +100,7 @@ func StepOf(a model.Action, record *model.Record, nodeName func(id string) strin
 		step.Target, step.Detail = snapshotWords(&a)
 	case model.ActionAnnotateClaim:
 		if a.Version != "" {
-			step.Detail = "CrateDB " + a.Version + " writes it"
+			step.Detail = "this cluster, and CrateDB " + a.Version
 		}
 	}
 	return step

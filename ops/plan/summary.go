@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -37,6 +38,8 @@ func summary(desired *model.Desired, observed *model.Observed, record *model.Rec
 			return fmt.Sprintf("roll back to the image %s:%s, which pods ran before", u.NewRegistry, u.NewVersion)
 		case u.OldVersion == u.NewVersion:
 			return fmt.Sprintf("change the image of CrateDB %s from %s to %s", u.NewVersion, u.OldRegistry, u.NewRegistry)
+		case gates.Compare(u.NewVersion, u.OldVersion) < 0:
+			return fmt.Sprintf("go back from CrateDB %s to %s, an older hotfix of the same minor version, which reads the volumes", u.OldVersion, u.NewVersion)
 		}
 		return fmt.Sprintf("upgrade CrateDB from %s to %s", op.Upgrade.OldVersion, op.Upgrade.NewVersion)
 	case model.OperationRestart:
