@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,5 +96,21 @@ func TestAPodGoesOnlyOnceTheClusterHasStood(t *testing.T) {
 			assert.Equal(t, c.waits, slices.Contains(reasons(d.Waits), "stable-for"), "%v", d.Waits)
 			assert.Equal(t, !c.waits, d.Record.Lock != nil, "%v", d.Waits)
 		})
+	}
+}
+
+// The last look before a pod goes can find what the reading did not, and lets it stay.
+func TestAPodThatStayedIsNotSaidToBeBack(t *testing.T) {
+	for stayed, says := range map[bool]string{false: "pod " + hot + "-0 is back; the cluster has been green", true: "the cluster has been green"} {
+		s := restarting(t, model.StepStable)
+		s.o.Stable.Since = s.o.At
+		r := s.r.Operation.Restart
+		require.Equal(t, hot+"-0", r.Pod)
+		if stayed {
+			r.PodUID, r.Done = s.podOf(r.Pod).UID, nil
+		}
+		d := s.decide()
+		require.Equal(t, []string{"stable-for"}, reasons(d.Waits))
+		assert.True(t, strings.HasPrefix(d.Waits[0].Message, says), "%t: %s", stayed, d.Waits[0].Message)
 	}
 }

@@ -280,12 +280,20 @@ func notStable(t *pass.Pass, r *model.Restart, from time.Time) bool {
 		unchanged = trial
 	}
 	stable := gates.Elapsed{Time: aim.LastedFor(&t.View, from, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.LastedFor(&t.View, from, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
-	if t.Waits(gates.StableFor(r.Pod, stable)) {
+	if t.Waits(gates.StableFor(returned(&t.View, r), stable)) {
 		t.EndsIn(stable.Left())
 		t.AtLeast = pass.Calm
 		return true
 	}
 	return false
+}
+
+// returned is the pod that a restart has recreated; "" where the last look before let it stay.
+func returned(v *view.View, r *model.Restart) string {
+	if p := view.PodNamed(v, r.Pod); p == nil || p.UID == r.PodUID {
+		return ""
+	}
+	return r.Pod
 }
 
 // onlyRestartedJoined: the pods that this restart has just recreated are the only ones of their
