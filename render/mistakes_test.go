@@ -61,7 +61,20 @@ func TestAnEntryOfSpecPatchesIsBlamedWhereTheOverlayHasIt(t *testing.T) {
 	if assert.Empty(t, b.Problems) && assert.Len(t, b.Clusters, 1) {
 		_, problems := Render(b.Clusters[0], Config{}, Pins{})
 		if assert.Len(t, problems, 1) {
-			assert.True(t, strings.HasPrefix(problems[0].String(), "o/p.yaml:6: spec.patches[0]: the patch matches nothing; did you mean crate-data-hot-orders? "), problems[0].String())
+			assert.True(t, strings.HasPrefix(problems[0].String(), "o/p.yaml:6:3: spec.patches[0]: the patch matches nothing; did you mean crate-data-hot-orders? "), problems[0].String())
+		}
+	}
+}
+
+// It was said of the first line of the file.
+func TestAMasterGroupThatIsMissingIsBlamedOnTheGroups(t *testing.T) {
+	for group, path := range map[string]string{"warm": "a.yaml:10:5: spec.nodes.data: ", "master": "a.yaml:9:5: spec.nodes.master: "} {
+		b := BuildFolder(t.Context(), files{"a.yaml": cluster("x", "orders")}.fs(), ".", Config{})
+		if assert.Empty(t, b.Problems) && assert.Len(t, b.Clusters, 1) {
+			_, problems := Render(b.Clusters[0], Config{}, Pins{MasterGroup: group})
+			if assert.Len(t, problems, 1) {
+				assert.True(t, strings.HasPrefix(problems[0].String(), path), problems[0].String())
+			}
 		}
 	}
 }

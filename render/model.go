@@ -80,11 +80,14 @@ func newModel(c Cluster, cfg Config, pins Pins) (*model, []definition.Problem) {
 		found = found || eligible
 	}
 	if !found {
-		path := "spec.nodes.data"
+		path, at := "spec.nodes.data", def.DataAt
 		if m.pins.MasterGroup == names.MasterGroup {
-			path = "spec.nodes.master"
+			path, at = "spec.nodes.master", def.MasterAt
 		}
 		refuse(path, "the running cluster elects its master among the nodes of group %q, which is missing here; put it back: the master-eligible group of a cluster cannot be removed or renamed", m.pins.MasterGroup)
+		if p := &problems[len(problems)-1]; at.Line > 0 {
+			p.File, p.Line, p.Column = at.File, at.Line, at.Column
+		}
 	}
 	if len(problems) > 0 {
 		return nil, problems

@@ -62,6 +62,7 @@ func (m *model) userPatches(objects []*unstructured.Unstructured) ([]*unstructur
 // patchProblem is one of an entry of spec.patches, where that stands.
 func (m *model) patchProblem(p definition.Patch, path, format string, args ...any) definition.Problem {
 	problem := m.problem(p.Line, path, format, args...)
+	problem.Column = p.Column
 	if p.File != "" {
 		problem.File = p.File
 	}

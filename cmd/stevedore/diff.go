@@ -128,6 +128,10 @@ type plansOf struct {
 
 func (p *plansOf) live(kube *kubeFlags) ([]plan.Plan, bool, error) {
 	ctx := p.cmd.Context()
+	// Whoever mistyped the folder may have no cluster either.
+	if err := folderAt(p.path); err != nil {
+		return nil, false, err
+	}
 	cfg, namespace, err := kube.config()
 	if err != nil {
 		return nil, false, err

@@ -261,3 +261,11 @@ func TestALivePlanWithoutAnAPIServerSaysWhatElseThereIs(t *testing.T) {
 	assert.Contains(t, end.err, "check --kubeconfig and --context, or compare without a cluster: --against REVISION")
 	assert.NotContains(t, end.err, "hunter2")
 }
+
+// Without a cluster it spoke of the API server.
+func TestADiffOfAFolderThatIsNotThereSaysSoWithoutACluster(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	end := stevedore(t, "diff", "../nosuch")
+	assert.Equal(t, exitError, end.code)
+	assert.Contains(t, end.err, "reading ../nosuch: there is no such folder")
+}

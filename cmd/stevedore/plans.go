@@ -250,7 +250,9 @@ func sameWords(a, b render.Cluster) bool {
 		return false
 	}
 	was, is := *a.Definition, *b.Definition
-	was.File, was.Line, is.File, is.Line = "", 0, "", 0
+	for _, d := range []*definition.CrateDB{&was, &is} {
+		d.File, d.Line, d.DataAt, d.MasterAt = "", 0, definition.Place{}, definition.Place{}
+	}
 	return reflect.DeepEqual(was, is) && reflect.DeepEqual(a.Others, b.Others)
 }
 

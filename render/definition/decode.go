@@ -59,9 +59,11 @@ func Decode(object map[string]any, locate func(path []any) (file string, line, c
 	db := typed(n)
 	db.File, db.Line, _ = find(nil)
 	for i := range db.Spec.Patches {
-		_, line, _ := find([]any{"spec", "patches", i, "patch"})
-		db.Spec.Patches[i].Line = line
+		p := &db.Spec.Patches[i]
+		_, p.Line, p.Column = find([]any{"spec", "patches", i, "patch"})
 	}
+	db.DataAt.File, db.DataAt.Line, db.DataAt.Column = find([]any{"spec", "nodes", "data"})
+	db.MasterAt.File, db.MasterAt.Line, db.MasterAt.Column = find([]any{"spec", "nodes", "master"})
 	return db, Merge(problems)
 }
 

@@ -101,8 +101,8 @@ func TestOperationsAndPatchesAreDecoded(t *testing.T) {
 		RestartBy: "pod", Base: "v1", DebugVolume: definition.DebugVolume{Size: "8Gi", StorageClass: "slow"},
 	}, db.Spec.Operations)
 	require.Equal(t, []definition.Patch{
-		{Patch: "a: b", Target: &definition.Target{Kind: "Service", Name: "crate-orders"}, Options: map[string]bool{"allowNameChange": true}, Line: 48},
-		{Path: "service.yaml", Line: 48},
+		{Patch: "a: b", Target: &definition.Target{Kind: "Service", Name: "crate-orders"}, Options: map[string]bool{"allowNameChange": true}, Line: 48, Column: 5},
+		{Path: "service.yaml", Line: 48, Column: 5},
 	}, db.Spec.Patches)
 	require.Equal(t, map[string]string{"stevedore.dev/restartedAt": "2026-01-31T12:00:00Z"}, db.Annotations)
 	require.Equal(t, "a.yaml", db.File)

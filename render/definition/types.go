@@ -35,6 +35,14 @@ type CrateDB struct {
 	// File is where the definition's base document stands in the snapshot.
 	File string
 	Line int
+	// DataAt and MasterAt are where its groups and its dedicated masters stand.
+	DataAt, MasterAt Place
+}
+
+// Place is a position in a file of the snapshot; zero where it is not known.
+type Place struct {
+	File         string
+	Line, Column int
 }
 
 type Spec struct {
@@ -116,10 +124,10 @@ type Patch struct {
 	Path    string // file beside the definition; "" when inline
 	Target  *Target
 	Options map[string]bool
-	// File and Line are where it stands, for its errors; File is "" where that is the
+	// File, Line and Column are where it stands, for its errors; File is "" where that is the
 	// definition's own.
-	File string
-	Line int
+	File         string
+	Line, Column int
 }
 
 type Target struct{ Group, Version, Kind, Name, Namespace, LabelSelector, AnnotationSelector string }
