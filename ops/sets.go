@@ -126,6 +126,7 @@ func effective(t *pass.Pass) {
 		}
 		e.Resized = !view.ResizesByRestart(&t.View)
 		volume.KeepClaimTemplates(&t.View, &e)
+		e.Gap = e.Gap || unread(&t.View, s.Name)
 		e.Hold, e.Settings, e.Adopted = setting.Annotation(&t.View, s.Name), settings, aim.AdoptedNote(&t.View, s.Name)
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
@@ -149,6 +150,11 @@ func effective(t *pass.Pass) {
 	volume.Guard(t)
 	volume.Unchanged(t)
 	t.Decision.Effective.Budgets = t.Record.Budgets
+}
+
+// unread reports whether nothing says yet what a live set has: it was not recorded before this pass, which leaves it as it is.
+func unread(v *view.View, set string) bool {
+	return v.Live(set) != nil && model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Class == model.ChangeNewSet && c.Set == set })
 }
 
 // restarted reports whether pods of a set are being restarted.

@@ -232,7 +232,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		if w.addsByHand(d, o) {
 			continue
 		}
-		if w.quietSince(o, d) || w.askedFor(o, d) || w.leavesAfter(o, d) {
+		if w.quietSince(o, d) || w.askedFor(o, d) || w.leavesAfter(o, d) || j.unknownNode(o) {
 			continue
 		}
 		w.violate("B", "the daemon deletes %s while %s is not there (%s for %d ms)", l.podName, o.podName, j.of(o).cause, w.now-since)
@@ -303,6 +303,12 @@ func (j *judge) unknownVoter(w *world, s *set) bool {
 	return j.lostSize[w.setIndex(s.name)] && slices.ContainsFunc(w.voters, func(node int) bool {
 		return !slices.ContainsFunc(w.slots, func(l slot) bool { return l.volume.node == node && l.ordinal < l.set.replicas })
 	})
+}
+
+// unknownNode: the record was lost while the StatefulSet of a node was gone, which is not made again yet, and the node's pod
+// and volume are gone. Nothing says any more that there was one.
+func (j *judge) unknownNode(l *slot) bool {
+	return j.lostSize[l.index/maxOrdinals] && !l.set.exists && !l.pod.exists && l.volume.node == 0
 }
 
 // evicted: somebody's eviction was let through by the budgets. A pod that is not ready Kubernetes lets go by what its

@@ -81,6 +81,15 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			w.judge.quorum(w, d, &w.slots[0])
 		}
 	}
+	// deletes takes a pod down while another one is gone with all that it had, and so is its StatefulSet.
+	deletes := func(change func(*world, *slot)) func(*world, *daemon) {
+		return func(w *world, d *daemon) {
+			other := &w.slots[2]
+			other.set.exists, other.pod, other.volume = false, pod{}, volume{}
+			change(w, other)
+			w.judge.deletes(w, d, &w.slots[0])
+		}
+	}
 	for _, c := range []struct {
 		name, invariant string
 		does            func(*world, *daemon)
@@ -94,6 +103,12 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"two of three voters are down, and a volume was lost", "B", loses(func(_ *world, l *slot) { l.volume.node = 0 })},
 		{"of one nobody knows: its volume was lost, and the record while its StatefulSet was gone", "", loses(func(w *world, l *slot) {
 			l.set.orphaned, l.volume.node = true, 0
+			w.judge.loses(w)
+		})},
+		{"a node is not there", "B", deletes(func(*world, *slot) {})},
+		{"a node is not there, and a record was lost", "B", deletes(func(w *world, _ *slot) { w.judge.loses(w) })},
+		{"of the node nobody knows: the record was lost while its StatefulSet was gone", "", deletes(func(w *world, l *slot) {
+			l.set.orphaned = true
 			w.judge.loses(w)
 		})},
 		{"a pod is restarted, and all is well", "", restart(func(*daemon) {})},

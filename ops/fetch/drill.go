@@ -171,8 +171,12 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 	for i := range db.Facts {
 		tables = append(tables, db.Facts[i].Name)
 	}
-	if t.Desired.Backups != nil && keptFound(t, b, tables) {
-		return true
+	for _, of := range [][]model.Table{db.Tables, db.Partitioned} { // without spec.backups nothing else shows one that has come
+		for i := range of {
+			if of[i].Partition == "" && model.Scratch(of[i].Name) {
+				tables = append(tables, of[i].Name)
+			}
+		}
 	}
 	f := model.Fetch{Drill: true, Repository: b.Repository.Name, Snapshot: "of which nobody knows", Began: t.Now, Step: model.FetchDrop}
 	for _, table := range tables {
@@ -185,7 +189,7 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 		}
 	}
 	if len(f.Batch) == 0 {
-		return false
+		return t.Desired.Backups != nil && keptFound(t, b, tables) // what a drill restores would keep that waiting
 	}
 	for _, k := range b.Taken {
 		if model.ScratchSchema(t.Record.ClusterID, k.Name) == f.Schema {

@@ -21,7 +21,7 @@ func Rebuild(t *pass.Pass) {
 	case t.Desired.Removed:
 		return
 	case len(t.Record.Sets) > 0:
-		rebuildUndesired(t)
+		rebuildUnrecorded(t)
 		return
 	}
 	ours, creating := false, true
@@ -64,7 +64,7 @@ func Rebuild(t *pass.Pass) {
 		t.Record.Resizing = &model.Resizing{Since: t.Now, Rebuilt: true}
 	}
 	rebuildVersion(t)
-	rebuildUndesired(t)
+	rebuildUnrecorded(t)
 	aim.RebuildTrials(t)
 }
 
@@ -108,11 +108,11 @@ func rebuildVersion(t *pass.Pass) {
 	}
 }
 
-// rebuildUndesired puts sets of ours that are no longer desired behind the others; also one that
-// was made unseen, after its group had left the definition and been forgotten.
-func rebuildUndesired(t *pass.Pass) {
+// rebuildUnrecorded puts sets of ours that are no longer desired behind the others; also one that was made unseen, after
+// its group had left the definition and been forgotten, or that somebody has made after the record was lost without it.
+func rebuildUnrecorded(t *pass.Pass) {
 	for i := range t.Observed.Sets {
-		if live := &t.Observed.Sets[i]; live.Ours && t.DesiredSet(live.Name) == nil && view.Recorded(t.Record.Sets, live.Name) == nil {
+		if live := &t.Observed.Sets[i]; live.Ours && view.Recorded(t.Record.Sets, live.Name) == nil {
 			t.Record.Sets = append(slices.Clip(t.Record.Sets), model.RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
 		}
 	}

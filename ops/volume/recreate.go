@@ -467,7 +467,7 @@ func forgotten(v *view.View) string {
 		p := &v.Observed.Pods[i]
 		live := v.Live(p.Set)
 		known := view.Recorded(v.Record.Sets, p.Set) != nil || live != nil && live.Ours
-		if !known && p.Controller == "" && !p.Terminating {
+		if !known && p.Controller == "" {
 			return p.Set
 		}
 	}
