@@ -440,3 +440,14 @@ func TestWhatIsLeftOfADrillIsFoundWithoutItsSnapshot(t *testing.T) {
 		})
 	}
 }
+
+// Without spec.backups nothing reads the tables of drills: the list of all tables has one that has come.
+func TestWhatIsLeftOfADrillIsFoundInTheListOfTables(t *testing.T) {
+	s := made(t)
+	s.d.Backups, s.r.Backups = nil, nil
+	table := strings.TrimSuffix(model.ScratchSchema(s.r.ClusterID, "stevedore-often-20260305t120000z"), "$1") + "doc.t3"
+	s.o.Database.Tables = append(slices.Clone(s.o.Database.Tables), model.Table{Name: table, Replicas: "0"}, model.Table{Name: table + ".04132", Partition: "04132", Replicas: "0"})
+	d := s.decide()
+	require.NotNil(t, d.Record.Backups)
+	assert.Equal(t, []string{"doc.t3"}, d.Record.Backups.Fetch.Batch)
+}

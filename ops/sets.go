@@ -105,7 +105,7 @@ func effective(t *pass.Pass) {
 	var some [6]model.EffectiveSet // of most clusters
 	sets := some[:0]
 	for _, s := range t.Record.Sets {
-		e := model.EffectiveSet{Name: s.Name, Replicas: aim.Replicas(&t.View, s), Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name)}
+		e := model.EffectiveSet{Name: s.Name, Replicas: aim.Replicas(&t.View, s), Gap: unread(&t.View, s.Name), Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name)}
 		restarted := restarted(&t.View, s.Name)
 		e.Remember = restarted
 		if restarted {
@@ -126,7 +126,6 @@ func effective(t *pass.Pass) {
 		}
 		e.Resized = !view.ResizesByRestart(&t.View)
 		volume.KeepClaimTemplates(&t.View, &e)
-		e.Gap = e.Gap || unread(&t.View, s.Name)
 		e.Hold, e.Settings, e.Adopted = setting.Annotation(&t.View, s.Name), settings, aim.AdoptedNote(&t.View, s.Name)
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway

@@ -418,7 +418,7 @@ func unowned(v *view.View, set string) bool {
 // Guard gives the budgets over pods that no StatefulSet owns the number of pods that they have to
 // keep, and no other one. While a recreation is recorded that begins before they are without it.
 func Guard(t *pass.Pass) {
-	op, lost := t.Record.Operation, forgotten(&t.View) != ""
+	op, lost := t.Record.Operation, forgotten(&t.View, true) != ""
 	for i, b := range t.Record.Budgets {
 		b.MinAvailable = 0
 		keeps := lost && !names.IsMasterBudget(b.Name, t.Desired.Name) // masters are not removed
@@ -442,7 +442,7 @@ func Guard(t *pass.Pass) {
 // ForgottenWaits waits for a person where a StatefulSet was deleted without its pods, the record was lost
 // and its group has left the definition: nothing says how it was, and no pod of it would come back.
 func ForgottenWaits(t *pass.Pass) bool {
-	set := forgotten(&t.View)
+	set := forgotten(&t.View, false)
 	if set == "" || t.DesiredSet(set) != nil {
 		return false
 	}
@@ -453,7 +453,7 @@ func ForgottenWaits(t *pass.Pass) bool {
 // TakeBackForgotten notes such a group where the definition has it again: its StatefulSet is made for the pods
 // that are there, before anything else is done and whatever the health is.
 func TakeBackForgotten(t *pass.Pass) bool {
-	w := t.DesiredSet(forgotten(&t.View))
+	w := t.DesiredSet(forgotten(&t.View, false))
 	if w != nil {
 		t.Record.Sets = append(slices.Clip(t.Record.Sets), model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: aim.Orphans(&t.View, w.Name)})
 	}
@@ -461,13 +461,13 @@ func TakeBackForgotten(t *pass.Pass) bool {
 }
 
 // forgotten is a StatefulSet of which only pods are there, or somebody's in its place, and nothing is
-// recorded; "" for none.
-func forgotten(v *view.View) string {
+// recorded; "" for none. With going, pods count that are on their way out: no other pod may be evicted meanwhile.
+func forgotten(v *view.View, going bool) string {
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
 		live := v.Live(p.Set)
 		known := view.Recorded(v.Record.Sets, p.Set) != nil || live != nil && live.Ours
-		if !known && p.Controller == "" {
+		if !known && p.Controller == "" && (going || !p.Terminating) {
 			return p.Set
 		}
 	}
