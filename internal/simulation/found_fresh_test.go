@@ -162,4 +162,8 @@ var foundFresh = []struct {
 		Seed: 5000114284, Start: Start{Hot: 3, Tables: []string{}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Swaps: true, Disks: 1, Backups: true, Takes: 40000, Plan: backupPlan{Every: 2, AtLeast: 2, Delay: 80}}, Steps: 659,
 		Items: []Item{{What: pushRelease, At: 517, A: 7, B: 2}, {What: pushRelease, At: 9965, A: 1}, {What: scaleUpByHand, At: 113279, A: 22, B: 4}, {What: pushConsent, At: 1878, A: 5, B: 43}, {What: pushClass, At: 13994, A: 20, B: 12}, {What: loseRecord, Replacing: 100, A: 2, B: 19}, {What: pushMoreDisks, At: 4228, A: 61, B: 14}, {What: pushRelease, At: 23346, A: 24, B: 2}},
 	}},
+	{"a resume has started voters that answer and have no master, and another version is desired", Schedule{
+		Seed: 5000198116, Start: Start{Masters: 3, Hot: 1, Tables: []string{}, Shards: 1, Leave: true, Zones: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 1, Backups: true, Takes: 10000, Plan: backupPlan{Every: 2, Second: 1, Keep: 1, AtLeast: 2, Delay: 60, Newer: 180}, Replaces: true, Drills: true, Comes: 2000, Drill: 1}, Steps: 915,
+		Items: []Item{{What: pushBadTemplate, At: 1990, A: 6, B: 2}, {What: pushSuspend, At: 56896, A: 7, B: 7}, {What: deleteClaimByHand, At: 4127, A: 37, B: 12}, {What: loseRecord, At: 60255, A: 60, B: 24}, {What: pushUpgrade, At: 167680, A: 53, B: 1}, {What: fetchCommand, At: 512643, A: 37, B: 10}},
+	}},
 }

@@ -141,12 +141,12 @@ func byUpgrade(v *view.View, set string) bool {
 
 // resumesOnNothing reports whether a resume has started a set on a template that was applied
 // before the suspension and is not verified, and no pod of it runs; or one that is older than
-// what has started on a volume, which never runs there. An upgrade waits for somebody who
-// answers, and without these nobody does: so the desired version comes at once. It does not where
+// what has started on a volume, which never runs there. An upgrade waits for a master, and without
+// these there is none: so the desired version comes at once. It does not where
 // it depends on the age of tables, which nobody can say.
 func resumesOnNothing(v *view.View, set string) bool {
 	live := v.Live(set)
-	if !view.Resuming(v) || v.Contact() || live == nil || gates.NeedsTableAges(v.Record.Version, v.Desired.Version) {
+	if !view.Resuming(v) || view.HasMaster(v) || live == nil || gates.NeedsTableAges(v.Record.Version, v.Desired.Version) {
 		return false
 	}
 	if v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Ready && view.WouldDowngrade(v, p, live) }) {
