@@ -2,7 +2,6 @@ package volume
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/aim"
@@ -116,23 +115,6 @@ func returns(v *view.View, set string) bool {
 	return disksDue(v, set) && view.AnyExtraDisk(v, set)
 }
 
-// returning are these claim templates, as their claims are: another storage class or a smaller size that is desired by now may
-// need a consent first, and so may the way back from it.
-func returning(v *view.View, set string) []model.VolumeTemplate {
-	disks := view.FurtherDisks(v, set)
-	for i := range disks {
-		w := &disks[i]
-		c := model.Find(v.Observed.Claims, func(c *model.Claim) bool { return w.Holds(c) && c.Class != "" && podOf(v, c) != nil })
-		if c == nil {
-			continue
-		}
-		if w.Class = c.Class; w.Size != c.Requested && c.Requested > 0 {
-			w.Size, w.Text = c.Requested, strconv.FormatInt(c.Requested, 10)
-		}
-	}
-	return disks
-}
-
 // recreates reports whether the recreation of a StatefulSet is due: for a pod that does not come
 // back, for larger claims, or for further disks.
 func recreates(v *view.View, set string) bool {
@@ -164,7 +146,7 @@ func sizesFor(v *view.View, set string) model.SizeList {
 			return !model.DataVolume(template) || !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Terminating && !p.Has(template) })
 		})
 	case returns(v, set):
-		return with(returning(v, set), model.Sizes(v.Observed.Volumes, set), model.Sizes, set)
+		return with(view.FurtherDisks(v, set), model.Sizes(v.Observed.Volumes, set), model.Sizes, set)
 	case others(v, set):
 		return with(keptDisks(v, set), wanted.Only(func(template string) bool { return view.HasTemplate(v, set, template) }), model.Sizes, set)
 	}
@@ -177,7 +159,7 @@ func classesFor(v *view.View, set string) model.SizeList {
 	case view.BehindMissingDisk(v, set) != "":
 		return model.Classes(v.Observed.Volumes, set)
 	case returns(v, set):
-		return with(returning(v, set), model.Classes(v.Observed.Volumes, set), model.Classes, set)
+		return with(view.FurtherDisks(v, set), model.Classes(v.Observed.Volumes, set), model.Classes, set)
 	}
 	return with(keptDisks(v, set), model.Classes(v.Desired.Volumes, set), model.Classes, set)
 }
