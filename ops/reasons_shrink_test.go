@@ -151,7 +151,9 @@ func TestAGroupIsRemovedWhenItsLastPodIsGone(t *testing.T) {
 	o = w.observe()
 	i := slices.IndexFunc(o.Sets, func(s model.ObservedSet) bool { return s.Name == cold })
 	o.Sets = slices.Clone(o.Sets)
-	o.Sets[i].Replicas = 1
+	o.Sets[i].Current = 1
+	assert.False(t, deletes(o), "its controller counts a pod still: the deletion would fail, and be logged as a failure")
+	o.Sets[i].Current, o.Sets[i].Replicas = 0, 1
 	d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 	assert.Nil(t, d.Disruptive)
 	assert.Contains(t, reasons(d.Waits), "replicas-live", "somebody has raised it")

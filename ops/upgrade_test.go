@@ -85,6 +85,9 @@ func TestAnUpgradeTakesEachPodOnceAndIsReportedAsCrateOperatorDoes(t *testing.T)
 	assert.Equal(t, 0, progress[0].Done)
 	assert.Equal(t, 3, progress[0].Total)
 	assert.Zero(t, progress[0].ETA, "there is no base for it")
+	for _, p := range progress {
+		assert.NotEqual(t, hot, p.Subject, "before a pod is chosen none is named, and no StatefulSet in its place")
+	}
 	assert.True(t, slices.ContainsFunc(progress, func(p model.Progress) bool {
 		return p.Done == 1 && p.ETA > 0 && p.Subject == hot+"-1"
 	}), "%v", progress)

@@ -30,5 +30,5 @@ func (s Elapsed) sooner() string {
 	if s.UnchangedNeeded <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("; its cluster state has been the same on every node for %s, and %s of that are enough", s.Unchanged.Round(time.Second), s.UnchangedNeeded)
+	return fmt.Sprintf("; %s in which its cluster state is the same on every node are enough", s.UnchangedNeeded)
 }

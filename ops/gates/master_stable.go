@@ -1,7 +1,5 @@
 package gates
 
-import "time"
-
 // MasterStableRule is the rule master-stable.
 var MasterStableRule = Rule{
 	Name:   "master-stable",
@@ -12,11 +10,10 @@ var MasterStableRule = Rule{
 	Source: "CrateDB manual, sys.cluster, master_node; docs/operations.md",
 }
 
-// MasterStable says how long it has been.
+// MasterStable says how long that takes.
 func MasterStable(stable Elapsed) (Reason, bool) {
 	if stable.Enough() {
 		return Reason{}, false
 	}
-	return MasterStableRule.because("the master has been the same for %s of the %s that masterStableFor asks for%s",
-		stable.Time.Round(time.Second), stable.Needed, stable.sooner()), true
+	return MasterStableRule.because("the master has to be the same for %s (masterStableFor)%s", stable.Needed, stable.sooner()), true
 }

@@ -1,7 +1,5 @@
 package gates
 
-import "time"
-
 // StableForRule is the rule stable-for.
 var StableForRule = Rule{
 	Name:   "stable-for",
@@ -12,7 +10,7 @@ var StableForRule = Rule{
 	Source: "docs/operations.md",
 }
 
-// StableFor says how long it has been; pod has come back, "" for none.
+// StableFor says how long that takes. How much of it has passed would be old when it is read. pod has come back, "" for none.
 func StableFor(pod string, stable Elapsed) (Reason, bool) {
 	if stable.Enough() {
 		return Reason{}, false
@@ -20,6 +18,5 @@ func StableFor(pod string, stable Elapsed) (Reason, bool) {
 	if pod != "" {
 		pod = "pod " + pod + " is back; "
 	}
-	return StableForRule.because("%sthe cluster has been green with the same nodes for %s of the %s that stableFor asks for%s",
-		pod, stable.Time.Round(time.Second), stable.Needed, stable.sooner()), true
+	return StableForRule.because("%sthe cluster has to be green with the same nodes for %s (stableFor)%s", pod, stable.Needed, stable.sooner()), true
 }

@@ -17,11 +17,8 @@ func restartProgress(t *pass.Pass) {
 	}
 	op := t.Record.Operation
 	p := &model.Progress{Subject: op.Restart.Pod, Total: aim.AllRecorded(&t.View)}
-	switch {
-	case op.Restart.Zone != "":
+	if op.Restart.Zone != "" {
 		p.Subject = "zone " + op.Restart.Zone
-	case p.Subject == "":
-		p.Subject = op.Restart.Set
 	}
 	left := 0
 	for _, s := range t.Record.Sets {

@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"fmt"
 	"slices"
 
 	"stevedore.dev/stevedore/ops/aim"
@@ -52,6 +53,10 @@ func removeSet(t *pass.Pass, op *model.Operation) {
 			t.Wait(gates.NodesGone("pod " + p.Name))
 			return
 		}
+	}
+	if live.Current > 0 { // its controller has not counted them yet
+		t.Wait(gates.NodesGone(fmt.Sprintf("StatefulSet %s, whose controller counts %s,", live.Name, aim.NumberOf(live.Current, "pod"))))
+		return
 	}
 	t.Decision.Disruptive = &model.Action{Kind: model.ActionDeleteSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion}
 }
