@@ -101,7 +101,7 @@ func TestAPodGoesOnlyOnceTheClusterHasStood(t *testing.T) {
 
 // The last look before a pod goes can find what the reading did not, and lets it stay.
 func TestAPodThatStayedIsNotSaidToBeBack(t *testing.T) {
-	for stayed, says := range map[bool]string{false: "pod " + hot + "-0 is back; the cluster has been green", true: "the cluster has been green"} {
+	for stayed, says := range map[bool]string{false: "pod " + hot + "-0 is back; the cluster has to be green", true: "the cluster has to be green"} {
 		s := restarting(t, model.StepStable)
 		s.o.Stable.Since = s.o.At
 		r := s.r.Operation.Restart
