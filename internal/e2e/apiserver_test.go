@@ -33,11 +33,14 @@ func TestAnAPIServerThatIsStartedAgainLeavesWhatIsInSyncAsItWas(t *testing.T) {
 	daemon := s.run("--lease-duration", "2m", "--look-interval", "1s")
 	s.done("orders")
 	s.done("other")
-	before, records := s.versions(), s.recordVersions()
+	before, records, budgets := s.versions(), s.recordVersions(), s.budgetGenerations()
 	s.withoutAPIServer(3*time.Second, func() {})
 	s.throughout("the same daemon goes on", 3*time.Second, func() bool { return daemon.Running() })
 	assert.Equal(t, before, s.versions(), "what was written")
-	assert.Equal(t, records, s.recordVersions(), "records that were written")
+	// On a machine with much to do a reading may fail. Then the daemon closes the budget until the next one, and its record says so.
+	if after := s.recordVersions(); assert.ObjectsAreEqual(budgets, s.budgetGenerations()) {
+		assert.Equal(t, records, after, "records that were written")
+	}
 
 	// Its watches are back.
 	back := time.Now()
@@ -49,6 +52,18 @@ func TestAnAPIServerThatIsStartedAgainLeavesWhatIsInSyncAsItWas(t *testing.T) {
 	s.done("orders")
 	require.True(t, daemon.Running())
 	s.noPodRestarted()
+}
+
+// budgetGenerations are how often the budget of each cluster was changed.
+func (s *situation) budgetGenerations() map[string]int64 {
+	s.Helper()
+	all := map[string]int64{}
+	list, err := bed.Admin.PolicyV1().PodDisruptionBudgets(s.ns).List(s.ctx, metav1.ListOptions{})
+	require.NoError(s, err)
+	for _, object := range list.Items {
+		all[object.Name] = object.Generation
+	}
+	return all
 }
 
 func (s *situation) recordVersions() map[string]string {
