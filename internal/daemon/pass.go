@@ -218,6 +218,7 @@ func (w *worker) act(ctx context.Context, s passState) (time.Duration, error) {
 		// The record is written in any case: what is waited for no more does not stay in it.
 		next.Shown = withoutPast(next.Shown, decision, time.Now())
 	}
+	next.Shown.Since = since(&s.before, &next, time.Now())
 	next.Shown.Source, next.Shown.RefusalReported, next.Shown.Lease = whose(next, s.want), toldOf(s), w.attendsAs()
 	next.Shown.Commit = brokenBy(s.before.Shown, next.Shown, s.want)
 	told := append(decision.Reports, definedTwice(w.key, s.before.Shown, decision.Waits, s.want)...)

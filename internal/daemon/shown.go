@@ -88,6 +88,16 @@ func stateWord(s model.Shown) string {
 	return s.Verdict
 }
 
+// since is when the state that status shows began. That a cluster is suspended no verdict says: nothing is to be
+// done for it, as for any that is as desired.
+func since(before, next *model.Record, now time.Time) time.Time {
+	suspended := func(r *model.Record) bool { return len(r.Suspended) > 0 && r.Operation == nil }
+	if suspended(before) != suspended(next) {
+		return now.UTC().Truncate(time.Second)
+	}
+	return next.Shown.Since
+}
+
 // shownRefresh is how old recorded words with outdated numbers may get.
 const shownRefresh = 30 * time.Second
 

@@ -129,3 +129,25 @@ func TestABrokenDefinitionIsOfTheCommitThatBrokeIt(t *testing.T) {
 	assert.Equal(t, "main@sha1:3", brokenBy(mistake, other, wanted{commit: "main@sha1:1", newest: "main@sha1:3"}))
 	assert.Empty(t, brokenBy(mistake, model.Shown{}, wanted{commit: "main@sha1:4"}))
 }
+
+// A suspension without a wait went from done to suspended, and SINCE was that of done.
+func TestASuspendedClusterIsSoSinceItsSuspensionHasEnded(t *testing.T) {
+	done := began.Add(-time.Hour)
+	of := func(sets int, operation *model.Operation) *model.Record {
+		return &model.Record{Suspended: make([]model.RecordedSet, sets), Operation: operation, Shown: model.Shown{Since: done}}
+	}
+	suspends, resumes := &model.Operation{Kind: model.OperationSuspend}, &model.Operation{Kind: model.OperationResume}
+	for _, c := range []struct {
+		name         string
+		before, next *model.Record
+		since        time.Time
+	}{
+		{"it runs as before", of(0, nil), of(0, nil), done},
+		{"its suspension begins", of(0, nil), of(1, suspends), done},
+		{"its suspension has ended", of(1, suspends), of(1, nil), began.UTC()},
+		{"it is suspended as before", of(1, nil), of(1, nil), done},
+		{"its resume begins", of(1, nil), of(1, resumes), began.UTC()},
+	} {
+		assert.Equal(t, c.since, since(c.before, c.next, began.Time), c.name)
+	}
+}

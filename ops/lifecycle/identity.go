@@ -108,8 +108,8 @@ func rebuildVersion(t *pass.Pass) {
 	}
 }
 
-// rebuildUnrecorded puts sets of ours that are no longer desired behind the others; also one that was made unseen, after
-// its group had left the definition and been forgotten, or that somebody has made after the record was lost without it.
+// rebuildUnrecorded puts sets of ours that are not recorded behind the others: those of a group that has left the definition,
+// one that was made unseen after such a group was forgotten, and one that somebody made after the record was lost without it.
 func rebuildUnrecorded(t *pass.Pass) {
 	for i := range t.Observed.Sets {
 		if live := &t.Observed.Sets[i]; live.Ours && view.Recorded(t.Record.Sets, live.Name) == nil {

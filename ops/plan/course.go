@@ -37,6 +37,8 @@ type course struct {
 	work    []work
 	// asked are what claims are asked for, by their names.
 	asked map[string]model.ClaimChange
+	// unused are those of them that no pod uses.
+	unused map[string]bool
 }
 
 // ask notes what a claim is asked for.
@@ -45,8 +47,9 @@ func (c *course) ask(a *model.Action) {
 		return
 	}
 	if c.asked == nil {
-		c.asked = map[string]model.ClaimChange{}
+		c.asked, c.unused = map[string]model.ClaimChange{}, map[string]bool{}
 	}
+	c.unused[a.Claim] = c.model.unused(a)
 	all := c.asked[a.Claim]
 	all.Size, all.Attributes = cmp.Or(a.Change.Size, all.Size), cmp.Or(a.Change.Attributes, all.Attributes)
 	all.NoAttributes = all.NoAttributes || a.Change.NoAttributes

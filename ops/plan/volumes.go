@@ -80,15 +80,17 @@ func (m *world) endGrowing() bool {
 	return there
 }
 
-// unusedWords are of a claim that no pod uses.
-const unusedWords = "no pod uses it"
+// unused reports whether an action changes a claim that no pod uses.
+func (m *world) unused(a *model.Action) bool {
+	i := slices.IndexFunc(m.claims, func(c model.Claim) bool { return c.Name == a.Claim })
+	return a.Kind == model.ActionGrowClaim && i >= 0 && !m.used(&m.claims[i])
+}
 
 // stepOf is the step that an action is; of a claim it says whether a pod uses it.
 func (m *world) stepOf(a *model.Action, record *model.Record) Step {
 	step := StepOf(*a, record, m.nodeName)
-	i := slices.IndexFunc(m.claims, func(c model.Claim) bool { return c.Name == a.Claim })
-	if a.Kind == model.ActionGrowClaim && i >= 0 && !m.used(&m.claims[i]) {
-		if step.Detail = a.Change.Words() + "; " + unusedWords; a.Change.Size != "" {
+	if m.unused(a) {
+		if step.Detail = a.Change.Words() + "; no pod uses it"; a.Change.Size != "" {
 			step.Detail += ": its file system follows when one does"
 		}
 	}
@@ -284,7 +286,7 @@ func (c *course) claimsGrow(steps []Step) (grow, modify string) {
 		if s.Action != string(model.ActionGrowClaim) {
 			continue
 		}
-		unused := strings.Contains(s.Detail, unusedWords)
+		unused := c.unused[s.Target]
 		for i := range c.model.desired.Volumes {
 			w := &c.model.desired.Volumes[i]
 			if !strings.HasPrefix(s.Target, w.Name+"-"+w.Set+"-") {

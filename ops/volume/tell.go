@@ -118,10 +118,7 @@ func sums(v *view.View, growth *model.VolumeGrowth) string {
 		p := v.Pod(n.Set, n.Ordinal)
 		restarted = restarted || p != nil && p.Created.After(growth.Since)
 	}
-	words := fmt.Sprintf("%s more on %d nodes", gates.Bytes(total), len(growth.Nodes))
-	if len(growth.Nodes) == 1 {
-		words = strings.TrimSuffix(words, "s")
-	}
+	words := gates.Bytes(total) + " more on " + aim.NumberOf(len(growth.Nodes), "node")
 	switch {
 	case len(growth.Offline) > 0:
 		return words + ", and pods were restarted for it: the driver works offline"
