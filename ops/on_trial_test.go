@@ -372,3 +372,24 @@ func TestANewGroupWaitsForASetOnTrial(t *testing.T) {
 	assert.Len(t, d.Record.Sets, 2)
 	assert.Contains(t, reasons(d.Waits), "other-pod-down")
 }
+
+// A suspension stops the pods of a group that never joined on its template, and the resume starts them on it again.
+func TestASuspensionForgetsNoTrial(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		onTrial []string
+	}{
+		{"no node of the warm group has joined on its template", []string{warm}},
+		{"one has", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.r.OnTrial, s.r.Suspended, s.r.Sets = c.onTrial, s.r.Sets, slices.Clone(s.r.Sets)
+			s.d.Sets, s.o.Sets, s.o.Pods, s.o.Database = slices.Clone(s.d.Sets), slices.Clone(s.o.Sets), nil, model.Database{}
+			for i := range s.r.Sets {
+				s.r.Sets[i].Replicas, s.d.Sets[i].Replicas, s.o.Sets[i].Replicas = 0, 0, 0
+			}
+			assert.Equal(t, c.onTrial, s.decide().Record.OnTrial)
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,5 +135,34 @@ func TestTheReportOfAGrowthKnowsOfRestartsThatWereForSomethingElse(t *testing.T)
 			}
 		}
 		assert.Equal(t, want, said)
+	}
+}
+
+// Other volumes were desired, and then a larger size of those that are there.
+func TestAReplacementHasNotSucceededBeforeEachFileSystemHasItsSize(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		change   func(s *situation)
+		succeeds bool
+	}{
+		{"each volume has its size", func(s *situation) { s.r.Growth = nil }, true},
+		{"the pod of a claim has still to start", func(s *situation) {
+			s.o.Claims[2].Capacity, s.o.Claims[2].Resize = 100*gib, model.ResizeNode
+			s.o.Pods[2].Phase, s.o.Pods[2].Started = "Pending", time.Time{}
+		}, false},
+		{"a volume is larger, and CrateDB does not see it yet", func(s *situation) {
+			s.r.Growth.Nodes = []model.GrowingNode{{Name: s.o.Pods[2].NodeName, Set: hot, Ordinal: 2, Claims: 100 * gib}}
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := atStep(t, "")
+			s.r.Operation, s.r.Growth, s.r.Replacing = nil, &model.VolumeGrowth{Since: s.o.At}, &model.VolumeReplacement{Desired: "others"}
+			s.o.Volumes[0].Text, s.o.Volumes[0].Size = sizeAfter, 200*gib
+			c.change(s)
+			d := s.decide()
+			told := slices.ContainsFunc(d.Reports, func(r model.Report) bool { return r.Reason == "VolumesReplaced" })
+			assert.Equal(t, c.succeeds, told)
+			assert.Equal(t, c.succeeds, d.Record.Replacing == nil)
+		})
 	}
 }

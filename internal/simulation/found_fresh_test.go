@@ -158,4 +158,12 @@ var foundFresh = []struct {
 		Seed: 5000198116, Start: Start{Masters: 3, Hot: 1, Tables: []string{}, Shards: 1, Leave: true, Zones: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 1, Backups: true, Takes: 10000, Plan: backupPlan{Every: 2, Second: 1, Keep: 1, AtLeast: 2, Delay: 60, Newer: 180}, Replaces: true, Drills: true, Comes: 2000, Drill: 1}, Steps: 915,
 		Items: []Item{{What: pushBadTemplate, At: 1990, A: 6, B: 2}, {What: pushSuspend, At: 56896, A: 7, B: 7}, {What: deleteClaimByHand, At: 4127, A: 37, B: 12}, {What: loseRecord, At: 60255, A: 60, B: 24}, {What: pushUpgrade, At: 167680, A: 53, B: 1}, {What: fetchCommand, At: 512643, A: 37, B: 10}},
 	}},
+	{"a replacement of volumes is taken back for a growth, and a pod has still to start", Schedule{
+		Seed: 5400007156, Start: Start{Hot: 10, Tables: []string{"0-1"}, Shards: 1, Leave: true, Driver: quickDriver, Swaps: true, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, AtLeast: 2, Delay: 80, Newer: 30}, Replaces: true, Drills: true, Comes: 90000, Drill: 1}, Steps: 604,
+		Items: []Item{{What: pushBadTemplate, At: 3935, B: 7}, {What: pushConsent, At: 3240, A: 34, B: 36}, {What: pushClass, At: 20648, A: 30, B: 22}, {What: pushClass, Replacing: 61, A: 31, B: 28}, {What: pushRelease, Replacing: 119, A: 30, B: 23}, {What: fetchCommand, At: 455441, A: 37, B: 1}},
+	}},
+	{"a group is made on a template that cannot run, and the cluster is suspended and resumed", Schedule{
+		Seed: 5400012363, Start: Start{Hot: 2, Tables: []string{"1", "1", "1"}, Shards: 2, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 40000, Plan: backupPlan{Every: 1, Keep: 2, AtLeast: 1, Delay: 80}}, Steps: 269,
+		Items: []Item{{What: pushAddGroup, At: 802, A: 6, B: 2}, {What: pushBadTemplate, At: 5639, A: 5, B: 6}, {What: pushSuspend, At: 25633, A: 6, B: 4}, {What: pushCompute, At: 11603, A: 56}, {What: crashProcess, At: 20715, A: 7, B: 30}, {What: pushUpgrade, At: 28479, A: 13, B: 44}, {What: snapshot, Backing: 6, A: 49, B: 27}, {What: beFound, At: 126298, A: 26, B: 35}},
+	}},
 }

@@ -63,7 +63,7 @@ func NoteTrial(t *pass.Pass, forward string) {
 	var next []string
 	for _, s := range t.Record.Sets {
 		onTrial := gotOutOfOrder(&t.View, s.Name) && !JoinedOnLive(&t.View, s.Name)
-		if (onTrial || s.Name == forward && view.PendingRestart(&t.View, s.Name)) && Replicas(&t.View, s) > 0 {
+		if onTrial || s.Name == forward && view.PendingRestart(&t.View, s.Name) {
 			next = append(next, s.Name)
 		}
 	}

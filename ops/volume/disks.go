@@ -74,7 +74,7 @@ func StartFewer(t *pass.Pass) bool {
 
 // disksWait waits for what grows, and for what has to be so before a pod restarts.
 func disksWait(t *pass.Pass, set string) bool {
-	if t.Record.Growth != nil || Due(&t.View) {
+	if underWay(&t.View) {
 		t.Wait(gates.SetRecreated(set, "it gets a further disk, once what grows has grown"))
 		return true
 	}

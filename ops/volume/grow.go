@@ -84,6 +84,9 @@ func Due(v *view.View) bool {
 	return dropped(v) || slices.ContainsFunc(v.Record.Sets, behind)
 }
 
+// underWay reports whether volumes are to grow, or file systems have still to follow those that have grown.
+func underWay(v *view.View) bool { return v.Record.Growth != nil || Due(v) }
+
 // behind reports whether the claim templates of a live StatefulSet are smaller than desired or have
 // another VolumeAttributesClass, and its claims can become what is desired.
 func behind(v *view.View, set string) bool {
