@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -110,4 +111,33 @@ func TestAnAbortOfARestoreWhoseAnswerWasLostWaitsForIt(t *testing.T) {
 	assert.Empty(t, w.dropped, "it may be somebody else's")
 	assert.Equal(t, "old.t3", w.record.Backups.Fetched.Stays)
 	assert.True(t, slices.Contains(reasons(w.calm(60).Waits), gates.TablesNotRestoredRule.Name))
+}
+
+// The answer to its restore was lost, so that it may be somebody else's and was not dropped; then another table is replaced.
+func TestATableThatStayedIsForgottenOnceItIsWhole(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		sees  func(db *model.Database)
+		stays string
+	}{
+		{"a shard has no primary", func(db *model.Database) { db.Restore.Missing = []string{"old.t4"} }, "old.t4"},
+		{"only replicas are missing", func(*model.Database) {}, ""},
+		{"it is not known which primaries are there", func(db *model.Database) { db.Restore = model.RestoreReading{} }, "old.t4"},
+		{"the health of the tables is not known", func(db *model.Database) { db.Health = model.Health{} }, "old.t4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := replaces(t)
+			w.until(func() bool { return w.record.Backups.Fetch != nil })
+			w.record.Backups.Fetched = model.FetchOutcome{At: w.now, Stays: "old.t4"}
+			w.see = func(db *model.Database) {
+				db.Health.Tables = []string{"old.t4"}
+				db.Restore.Tables = append(db.Restore.Tables, "old.t4")
+				c.sees(db)
+			}
+			w.now = w.now.Add(time.Second)
+			afterPasses(t, w, 3)
+			require.NotNil(t, w.record.Backups.Fetch)
+			assert.Equal(t, c.stays, w.record.Backups.Fetched.Stays)
+		})
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
+	"stevedore.dev/stevedore/ops/view"
 )
 
 // decidesReset takes the setting out of the definition and looks until its reset is decided.
@@ -60,4 +62,31 @@ func TestAResetKnowsNoValueBeforeItAfterASecondOneOfOurs(t *testing.T) {
 	}
 	d := decidesReset(w)
 	assert.Empty(t, d.Actions()[0].Expected)
+}
+
+// The annotation says that a setting was about to be set. Each time the record is lost that is all that is known of it, and
+// while nobody answers nothing more is found out.
+func TestASettingThatWasOnlyAboutToBeSetIsSetHoweverOftenTheRecordIsLost(t *testing.T) {
+	for lost := range 3 {
+		w := settledWorld(t)
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
+		for range 50 {
+			if w.record = w.at().decide().Record; len(w.record.Settings) > 0 {
+				break
+			}
+		}
+		for i := range w.sets {
+			w.annotated[w.sets[i].Name] = setting.SettingsAnnotation(&view.View{Record: w.record})
+		}
+		for range lost {
+			w.record = model.Record{}
+			s := w.at()
+			s.o.Database = model.Database{}
+			e := effective(t, s.decide(), hot)
+			w.annotated[hot] = e.Settings
+		}
+		w.run(30)
+		assert.Equal(t, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`}, w.statements, "lost %d times", lost)
+		assert.Zero(t, w.reportsOf("SettingsChanged"))
+	}
 }

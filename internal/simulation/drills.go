@@ -92,6 +92,9 @@ func (w *world) copiesTable(index int) taken {
 			c.shards = append(c.shards, w.shards[i].bytes)
 		}
 	}
+	if len(c.shards) == 0 {
+		c.operations = 0 // people have dropped what was lost, and nothing was written since
+	}
 	return c
 }
 

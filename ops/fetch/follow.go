@@ -214,14 +214,19 @@ func GivesWay(t *pass.Pass, kind model.OperationKind) {
 	}
 }
 
-// staying are the tables that stay of restores before, and are not whole yet as far as anybody knows. A reading that began
-// before they stayed leaves them out, because they were still being restored.
+// staying are the tables that stay of restores before, and are not whole yet as far as anybody knows: a primary is missing,
+// or a table is not green where a reading says no more. A reading that began before they stayed leaves them out, because they
+// were still being restored.
 func staying(t *pass.Pass) string {
 	f, db := &t.Record.Backups.Fetched, &t.Observed.Database
 	if !db.At.After(f.At) || db.Health.Colour == model.ColourUnknown {
 		return f.Stays
 	}
-	return strings.Join(slices.DeleteFunc(model.Listed(f.Stays), func(table string) bool { return !slices.Contains(db.Health.Tables, table) }), ",")
+	partly := db.Health.Tables
+	if db.Restore.Known {
+		partly = db.Restore.Missing
+	}
+	return strings.Join(slices.DeleteFunc(model.Listed(f.Stays), func(table string) bool { return !slices.Contains(partly, table) }), ",")
 }
 
 // outcome notes what became of a command.

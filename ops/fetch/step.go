@@ -62,6 +62,9 @@ func Step(t *pass.Pass) {
 	}
 	f := *b.Fetch
 	b.Fetch = &f
+	if t.Observed.Database.Restore.Known {
+		b.Fetched.Stays = staying(t) // what is whole by now may lose a shard later, or its name is another table's
+	}
 	if superseded(t, &f) {
 		endDrill(t, &f, "it gave way to tables that a person asked for")
 		return

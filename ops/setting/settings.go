@@ -343,7 +343,7 @@ func SettingsAnnotation(v *view.View) string {
 		if e.Ours != "" {
 			text = appendQuoted(append(text, `,"ours":`...), e.Ours)
 		}
-		if e.Done || e.Read {
+		if (e.Done || e.Read) && !rebuilt(e) {
 			text = append(text, `,"set":true`...)
 		}
 		text = append(text, '}')
