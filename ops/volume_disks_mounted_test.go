@@ -11,6 +11,7 @@ import (
 
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // The template that a StatefulSet is held to mounts each disk that a node has by now: a pod that vanishes
@@ -112,6 +113,35 @@ func TestARecreationNotesTheDisksThatNodesHave(t *testing.T) {
 			require.Equal(t, model.OperationExpand, kindOf(d), "%v %v", d.Waits, d.Refusals)
 			assert.Equal(t, c.mounts, d.Record.Operation.Recreation.Mounts)
 			assert.Equal(t, c.lacked, d.Record.Operation.Recreation.Lacked)
+		})
+	}
+}
+
+// Another storage class or size comes to all disks of a StatefulSet together. Where one had it already and the consent went,
+// another class would be desired for one of its disks, whatever is pushed.
+func TestADiskThatComesBackIsAsTheFirstOneIs(t *testing.T) {
+	for _, c := range []struct {
+		name, class, size string
+	}{
+		{"as desired", "fast", sizeBefore},
+		{"another class is desired", "slow", sizeBefore},
+		{"a smaller size is desired", "fast", "50Gi"},
+		{"a larger size is desired", "fast", sizeAfter},
+		{"both are desired", "slow", sizeAfter},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.o.Pods[0].Volumes = "data0,data1"
+			s.claim("data1", 0)
+			s.d = classed(s.d, c.class, c.size)
+			s.d.Operations.Consent, s.r.VolumesConsent = []definition.Consent{definition.ConsentDeleteVolumes}, true
+			further := s.d.Volumes[0]
+			further.Name = "data1"
+			s.d.Volumes = append(s.d.Volumes, further)
+			d := s.decide()
+			require.Equal(t, model.OperationExpand, kindOf(d), "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, model.SizeList("data0="+sizeBefore+",data1="+sizeBefore), d.Record.Operation.Recreation.Sizes)
+			assert.Equal(t, model.SizeList("data0=fast,data1=fast"), d.Record.Operation.Recreation.Classes)
 		})
 	}
 }

@@ -136,50 +136,35 @@ func others(v *view.View, set string) bool {
 	return behind(v, set) || aim.MayReplace(v) && len(aim.OtherVolumes(v, set)) > 0 && len(view.SurplusDisks(v, set)) == 0
 }
 
-// sizesFor are the claim templates that a recreated StatefulSet gets: the disks that all its pods have,
+// templatesFor are the claim templates that a recreated StatefulSet gets: the disks that all its pods have,
 // where one does not come back otherwise; those that come back; larger ones, or further ones, and never both at once.
-func sizesFor(v *view.View, set string) model.SizeList {
-	wanted := model.Sizes(v.Desired.Volumes, set)
+func templatesFor(v *view.View, set string) []model.VolumeTemplate {
+	lacked := func(w model.VolumeTemplate) bool {
+		return model.DataVolume(w.Name) && v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Terminating && !p.Has(w.Name) })
+	}
+	further := func(w model.VolumeTemplate) bool { return !view.HasTemplate(v, set, w.Name) }
 	switch {
 	case view.BehindMissingDisk(v, set) != "":
-		return model.Sizes(v.Observed.Volumes, set).Only(func(template string) bool {
-			return !model.DataVolume(template) || !v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Terminating && !p.Has(template) })
-		})
+		return slices.DeleteFunc(slices.Clone(v.Observed.Volumes), lacked)
 	case returns(v, set):
-		return with(view.FurtherDisks(v, set), model.Sizes(v.Observed.Volumes, set), model.Sizes, set)
+		return append(returning(v, set), v.Observed.Volumes...)
 	case others(v, set):
-		return with(keptDisks(v, set), wanted.Only(func(template string) bool { return view.HasTemplate(v, set, template) }), model.Sizes, set)
+		return append(keptDisks(v, set), slices.DeleteFunc(slices.Clone(v.Desired.Volumes), further)...)
 	}
-	return with(keptDisks(v, set), wanted, model.Sizes, set)
+	return append(keptDisks(v, set), v.Desired.Volumes...)
 }
 
-// classesFor are their storage classes.
-func classesFor(v *view.View, set string) model.SizeList {
-	switch {
-	case view.BehindMissingDisk(v, set) != "":
-		return model.Classes(v.Observed.Volumes, set)
-	case returns(v, set):
-		return with(view.FurtherDisks(v, set), model.Classes(v.Observed.Volumes, set), model.Classes, set)
+// returning are those that come back, each as the first disk of the StatefulSet is: another storage class or size comes to all
+// of its disks together. With disks of two classes it would be refused whatever is desired once the consent has gone.
+func returning(v *view.View, set string) []model.VolumeTemplate {
+	disks := view.FurtherDisks(v, set)
+	first := model.Find(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
+	for i := range disks {
+		name := disks[i].Name
+		disks[i] = *first
+		disks[i].Name = name
 	}
-	return with(keptDisks(v, set), model.Classes(v.Desired.Volumes, set), model.Classes, set)
-}
-
-// with is a list of sizes or classes, and those of further claim templates of a set.
-func with(kept []model.VolumeTemplate, list model.SizeList, of func([]model.VolumeTemplate, string) model.SizeList, set string) model.SizeList {
-	parts := slices.DeleteFunc(append(strings.Split(string(list), ","), strings.Split(string(of(kept, set)), ",")...), func(part string) bool { return part == "" })
-	slices.Sort(parts)
-	return model.SizeList(strings.Join(parts, ","))
-}
-
-// attributesFor are their VolumeAttributesClasses.
-func attributesFor(v *view.View, set string) model.SizeList {
-	switch {
-	case view.BehindMissingDisk(v, set) != "":
-		return model.AttributesList(v.Observed.Volumes, set)
-	case returns(v, set):
-		return with(view.FurtherDisks(v, set), model.AttributesList(v.Observed.Volumes, set), model.AttributesList, set)
-	}
-	return model.AttributesList(v.Desired.Volumes, set)
+	return disks
 }
 
 // notTheirs says which pod that stays belongs to another StatefulSet, or to none; "" for none.

@@ -47,12 +47,13 @@ func beginExpand(t *pass.Pass, live *model.ObservedSet, recorded int) bool {
 		t.Wait(gates.SetRecreated(live.Name, "the allocation lock is given back first"))
 		return false
 	}
-	sizes := sizesFor(&t.View, live.Name)
+	templates := templatesFor(&t.View, live.Name)
+	sizes := model.Sizes(templates, live.Name)
 	t.Record.Operation = &model.Operation{
 		Kind: model.OperationExpand, Step: model.StepGuard, Started: t.Now, Revision: t.Record.Revision,
 		Recreation: &model.Recreation{
 			Set: live.Name, UID: live.UID, Pods: live.Replicas, Guarded: everyPod, Shrinks: shrinking(&t.View, live.Name, sizes),
-			Sizes: sizes, Classes: classesFor(&t.View, live.Name), Attributes: attributesFor(&t.View, live.Name),
+			Sizes: sizes, Classes: model.Classes(templates, live.Name), Attributes: model.AttributesList(templates, live.Name),
 			Lacked: view.BehindMissingDisk(&t.View, live.Name) != "", Mounts: view.DisksInUse(&t.View, live.Name, sizes),
 		},
 	}
@@ -194,8 +195,9 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 // stillDue drops a recreation that is not due any more, before anything was deleted for it.
 func stillDue(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) bool {
 	same := live != nil && live.UID == r.UID && live.Replicas == r.Pods
-	same = same && sizesFor(&t.View, r.Set) == r.Sizes && (r.Classes == "" || classesFor(&t.View, r.Set) == r.Classes)
-	same = same && (r.Attributes == "" || attributesFor(&t.View, r.Set) == r.Attributes)
+	templates := templatesFor(&t.View, r.Set)
+	same = same && model.Sizes(templates, r.Set) == r.Sizes && (r.Classes == "" || model.Classes(templates, r.Set) == r.Classes)
+	same = same && (r.Attributes == "" || model.AttributesList(templates, r.Set) == r.Attributes)
 	due := recreates(&t.View, r.Set)
 	if !same || !due {
 		t.Record.Operation = nil
@@ -346,7 +348,8 @@ func KeepClaimTemplates(v *view.View, e *model.EffectiveSet) {
 		// The record was lost while it was gone: nobody knows any other template, and pods without
 		// a StatefulSet need one, whatever of the definition is refused.
 		e.Template, e.KeepGateway = model.TemplateDesired, false
-		e.Sizes, e.Classes = usedDisks(v, e.Name, model.Sizes), usedDisks(v, e.Name, model.Classes)
+		used := usedDisks(v, e.Name)
+		e.Sizes, e.Classes = model.Sizes(used, e.Name), model.Classes(used, e.Name)
 	case live == nil:
 		if model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Set == e.Name && c.Class == model.ChangeFewerDisks }) {
 			e.Template = model.TemplateKept // somebody has deleted it, and its pods use what is not desired
@@ -371,9 +374,9 @@ func KeepClaimTemplates(v *view.View, e *model.EffectiveSet) {
 	e.Unused = view.Narrowing(v, e.Name)
 }
 
-// usedDisks are the sizes or the classes of the desired claim templates of a set, and of disks that its
-// pods use in addition; "" where there are none of those.
-func usedDisks(v *view.View, set string, of func([]model.VolumeTemplate, string) model.SizeList) model.SizeList {
+// usedDisks are the desired claim templates, and those of disks that the pods of a set use in addition; none where
+// there are none of those.
+func usedDisks(v *view.View, set string) []model.VolumeTemplate {
 	var used []model.VolumeTemplate
 	for i := range v.Observed.Claims {
 		c := &v.Observed.Claims[i]
@@ -387,9 +390,9 @@ func usedDisks(v *view.View, set string, of func([]model.VolumeTemplate, string)
 		}
 	}
 	if len(used) == 0 {
-		return ""
+		return nil
 	}
-	return with(used, of(v.Desired.Volumes, set), of, set)
+	return append(used, v.Desired.Volumes...)
 }
 
 // differs reports whether a live claim template is another one than the desired one, or
