@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -132,4 +133,37 @@ func TestMastersThatAreNewTakeNoCopies(t *testing.T) {
 	w.masters = map[string]bool{"crate-master-c/0": true, "crate-master-c/1": true, "crate-master-c/2": true}
 	w.run(300)
 	checkUpgraded(t, w, "6.4.3")
+}
+
+// An upgrade was taken back after a pod had come up on the newer version, and that pod is on neither template: the live one is
+// older than its volume, so that it never goes back to that.
+func TestAPodThatIsNewerThanItsSetGetsWhatIsDesired(t *testing.T) {
+	for _, c := range []struct {
+		name, started string
+		want          model.TemplateChoice
+	}{
+		{"the newer version has started in it", "5.10.1", model.TemplateDesired},
+		{"it has the version of its set, whose template brings it back", "5.9.1", model.TemplateKept},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepStable, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &model.Upgrade{OldVersion: "5.9.1", NewVersion: "5.10.1"}, Restart: &model.Restart{Set: hot, Pod: hot + "-0", Since: s.o.At}}
+			s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: warm}}
+			s.r.Version = "5.9.1"
+			for i := range s.o.Sets {
+				s.o.Sets[i].Version = s.r.Version
+			}
+			for i := range s.o.Claims {
+				s.o.Claims[i].Version = c.started
+			}
+			s.away(warm + "-0")
+			p := s.podOf(warm + "-0")
+			p.Template, p.Version, p.Waiting, p.Started, p.Created = "t2", c.started, "CrashLoopBackOff", s.o.At.Add(-time.Minute), s.o.At.Add(-time.Hour)
+			d := s.decide()
+			assert.Equal(t, c.want, effective(t, d, warm).Template, "%v, %v", d.Waits, d.Refusals)
+		})
+	}
 }

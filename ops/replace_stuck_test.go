@@ -442,7 +442,7 @@ func TestANodeThatIsAwayWhileNodesComeHasTimeToComeBackOnWhatItRan(t *testing.T)
 
 // A cluster that was suspended on a template that no pod has joined on resumes on it. Where
 // nothing of it runs nobody answers, and an upgrade needs somebody who does.
-func TestAResumeThatStartsOnNothingTakesTheVersionThatIsDesired(t *testing.T) {
+func TestASetOfWhichNothingRunsTakesTheVersionThatIsDesired(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*situation)
@@ -456,7 +456,7 @@ func TestAResumeThatStartsOnNothingTakesTheVersionThatIsDesired(t *testing.T) {
 			p.Waiting, p.Created = "", s.o.At
 		}, model.TemplateKept},
 		{"whether its tables are not too old nobody can say", func(s *situation) { s.d.Version = "6.0.0" }, model.TemplateKept},
-		{"it is no resume", func(s *situation) { s.r.Operation.Kind, s.r.Suspended = model.OperationGrow, nil }, model.TemplateKept},
+		{"nodes come", func(s *situation) { s.r.Operation.Kind, s.r.Suspended = model.OperationGrow, nil }, model.TemplateDesired},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)

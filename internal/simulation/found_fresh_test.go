@@ -186,4 +186,20 @@ var foundFresh = []struct {
 		Seed: 5000114284, Start: Start{Hot: 3, Tables: []string{}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Swaps: true, Disks: 1, Backups: true, Takes: 40000, Plan: backupPlan{Every: 2, AtLeast: 2, Delay: 80}}, Steps: 659,
 		Items: []Item{{What: pushRelease, At: 517, A: 7, B: 2}, {What: pushRelease, At: 9965, A: 1}, {What: scaleUpByHand, At: 113279, A: 22, B: 4}, {What: pushConsent, At: 1878, A: 5, B: 43}, {What: pushClass, At: 13994, A: 20, B: 12}, {What: loseRecord, Replacing: 100, A: 2, B: 19}, {What: pushMoreDisks, At: 4228, A: 61, B: 14}, {What: pushRelease, At: 23346, A: 24, B: 2}},
 	}},
+	{"nodes come, the quorum is lost while a pod is stuck, and the correction is of another version", Schedule{
+		Seed: 5300046321, Start: Start{Masters: 3, Hot: 2, Tables: []string{"1", "1"}, Shards: 1, Extend: true, Leave: true, JSON: true, Driver: quickDriver, Disks: 1, Backups: true, Takes: 2000, Plan: backupPlan{Every: 2, Keep: 2, AtLeast: 1, Delay: 60, Newer: 120}, Replaces: true, Drills: true, Comes: 2000, Drill: 2}, Steps: 567,
+		Items: []Item{{What: pushTemplate, At: 1355, A: 7, B: 4}, {What: pushBadTemplate, At: 9323, A: 3}, {What: releaseCommand, At: 19627, A: 20, B: 27}, {What: killNode, At: 109814, A: 60, B: 51}, {What: pushGrow, At: 9973, A: 22, B: 63}, {What: pushUpgrade, Backing: 24, A: 49, B: 9}},
+	}},
+	{"nodes have come whose probes fail, and the correction is of another version", Schedule{
+		Seed: 5300060679, Start: Start{Hot: 3, Tables: []string{"0-1", "0-1"}, Shards: 2, Extend: true, Leave: true, Zones: true, Driver: silentDriver, Disks: 2, Backups: true, Takes: 10000, Plan: backupPlan{Every: 2, Second: 1, Keep: 1, AtLeast: 2, Delay: 60, Newer: 60}, Replaces: true, Drills: true, Comes: 40000}, Steps: 1144,
+		Items: []Item{{What: pushBadTemplate, At: 850, A: 5, B: 1}, {What: crashProcess, Call: 29, A: 55, B: 41}, {What: loseVolume, At: 70511, A: 17, B: 23}, {What: pushFewerDisks, At: 249, A: 57, B: 42}, {What: deletePodByHand, Disking: 128, A: 50, B: 56}, {What: pushUpgrade, At: 48094, A: 17, B: 37}},
+	}},
+	{"an upgrade is taken back after a pod has started on the newer version, and the record is lost", Schedule{
+		Seed: 5300050845, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-1", "0"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, AtLeast: 1, Delay: 60}, Replaces: true, Drills: true, Comes: 10000, Drill: 3}, Steps: 736,
+		Items: []Item{{What: pushBadTemplate, At: 1322, A: 5, B: 1}, {What: crashProcess, Call: 33, A: 29, B: 33}, {What: pauseCommand, At: 11216, A: 5, B: 37}, {What: pushCompute, At: 17070, A: 43, B: 9}, {What: deletePodByHand, At: 20546, A: 2, B: 58}, {What: loseRecord, At: 18393, A: 6, B: 49}, {What: pushBadTemplate, At: 20772, A: 23, B: 24}, {What: pushUpgrade, At: 11810, A: 47, B: 55}},
+	}},
+	{"the same with two daemons", Schedule{
+		Seed: 5000196147, Start: Start{Masters: 1, Hot: 2, Tables: []string{"0-1"}, Shards: 2, Second: true, Extend: true, Leave: true, Zones: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Keep: 2, AtLeast: 2, Delay: 120, Newer: 180}, Replaces: true, Drills: true, Comes: 2000, Adopted: true}, Steps: 378,
+		Items: []Item{{What: pushGrow, At: 20522, A: 61, B: 61}, {What: crashProcess, At: 135431, A: 54, B: 40}, {What: pushUpgrade, Backing: 12, A: 8, B: 1}, {What: abortCommand, At: 292468, A: 55, B: 49}, {What: drainNode, Drilling: 26, A: 42, B: 27}, {What: killNode, At: 27869, A: 8, B: 5}, {What: pushBadTemplate, At: 51074, A: 62, B: 31}, {What: fetchCommand, At: 144422, A: 19, B: 18}},
+	}},
 }

@@ -67,7 +67,7 @@ func refuseFewer(t *pass.Pass, c model.Change) {
 		return p.Set == c.Set && slices.ContainsFunc(view.SurplusDisks(&t.View, c.Set), func(w model.VolumeTemplate) bool { return !p.Has(w.Name) })
 	}
 	if refuseEarly(t, c); t.Record.Bootstrap.Done && strings.HasPrefix(c.Path, "spec.volumeClaimTemplates") && t.AnyPod(lacks) {
-		t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, false))
+		t.Refuse(gates.Volumes(c.Set, c.Path, "a disk that not all pods have yet", c.New, false))
 	}
 }
 

@@ -121,9 +121,11 @@ func RollForward(v *view.View) string {
 	return ""
 }
 
-// needsAnother reports whether a pod is not ready on its set's live template, and another is desired.
+// needsAnother reports whether a pod is not ready, its set's live template is no remedy, and another is desired.
 func needsAnother(v *view.View, p *model.Pod) bool {
-	return view.NotReady(p) && view.OnLive(p, v.Live(p.Set)) && v.DesiredSet(p.Set) != nil && view.PendingRestart(v, p.Set)
+	live := v.Live(p.Set)
+	noRemedy := view.OnLive(p, live) || live != nil && view.WouldDowngrade(v, p, live)
+	return view.NotReady(p) && noRemedy && v.DesiredSet(p.Set) != nil && view.PendingRestart(v, p.Set)
 }
 
 // byUpgrade reports whether the desired template of the set comes by an upgrade only, because its
@@ -136,17 +138,15 @@ func byUpgrade(v *view.View, set string) bool {
 	if v.Record.ClusterID == "" && (!anyReady(v, set) || anyStuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil) {
 		return false
 	}
-	return !resumesOnNothing(v, set)
+	return !startsOnNothing(v, set)
 }
 
-// resumesOnNothing reports whether a resume has started a set on a template that was applied
-// before the suspension and is not verified, and no pod of it runs; or one that is older than
-// what has started on a volume, which never runs there. An upgrade waits for a master, and without
-// these there is none: so the desired version comes at once. It does not where
-// it depends on the age of tables, which nobody can say.
-func resumesOnNothing(v *view.View, set string) bool {
+// startsOnNothing reports whether no pod of a set runs and its template is not verified, or is older than what has started on
+// a volume, which never runs there. An upgrade waits for a master, and without these pods there may be none: so the desired
+// version comes at once, whatever is under way. It does not where it depends on the age of tables, which nobody can say.
+func startsOnNothing(v *view.View, set string) bool {
 	live := v.Live(set)
-	if !view.Resuming(v) || view.HasMaster(v) || live == nil || gates.NeedsTableAges(v.Record.Version, v.Desired.Version) {
+	if view.HasMaster(v) || live == nil || gates.NeedsTableAges(v.Record.Version, v.Desired.Version) {
 		return false
 	}
 	if v.AnyPod(func(p *model.Pod) bool { return p.Set == set && !p.Ready && view.WouldDowngrade(v, p, live) }) {
