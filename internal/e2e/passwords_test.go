@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,7 +84,7 @@ func TestAPasswordThatChangedIsChanged(t *testing.T) {
 	assert.Len(t, v.deliveries(v.receiver), taken, "a label is no new password")
 	v.stop(daemon)
 
-	for _, die := range cuts(writes, fmt.Sprintf("after:%d", writes/2)) {
+	for _, die := range cuts(writes) {
 		t.Run("killed "+die, func(t *testing.T) {
 			together(t)
 			v := passwordVoyage(t, "password-"+strings.ReplaceAll(die, ":", "-"))

@@ -201,7 +201,7 @@ func plannedAsDone(t *testing.T, ns string, seed, round uint64) {
 
 func TestWhatDiffPlansIsWhatIsDone(t *testing.T) {
 	t.Parallel()
-	for _, round := range proof([]uint64{0, 1, 2, 3, 4}, 5, 6, 7, 8, 9) {
+	for _, round := range proof([]uint64{0, 3, 4}, 1, 2, 5, 6, 7, 8, 9) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			t.Parallel()
 			plannedAsDone(t, fmt.Sprintf("planned-%d", round), 7, round)

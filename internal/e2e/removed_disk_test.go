@@ -77,7 +77,7 @@ func (v *restartVoyage) removedDisk(nodes [][]string, claims map[string]corev1.P
 func TestADiskIsRemovedNodeByNode(t *testing.T) {
 	t.Parallel()
 	type variant struct{ name, die string }
-	// Killed, a replacement of volumes and an added disk go the same way.
+	// Killed, a replacement of volumes goes the same way.
 	for _, c := range proof([]variant{{"undisturbed", ""}}, eachWrite(44, func(name, die string) variant { return variant{name, die} })...) {
 		t.Run(c.name, func(t *testing.T) {
 			together(t)

@@ -95,8 +95,8 @@ func (v *restartVoyage) writeRows() {
 	v.Cleanup(v.end)
 	go func() {
 		defer close(done)
-		// Each row costs the API server, the simulator and a login: a soak has five times as many.
-		pause := 100 * time.Millisecond
+		// Each row costs the API server, the simulator and a login: a soak has ten times as many.
+		pause := 200 * time.Millisecond
 		if soaks() {
 			pause = 20 * time.Millisecond
 		}

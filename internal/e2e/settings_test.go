@@ -122,7 +122,7 @@ func TestSettingsSurviveADaemonThatDies(t *testing.T) {
 	t.Logf("two settings set live: %d writes", writes)
 	require.Greater(t, writes, 3)
 
-	for _, die := range cuts(writes, "before:2") {
+	for _, die := range cuts(writes) {
 		t.Run("killed "+die, func(t *testing.T) {
 			together(t)
 			v := departRestart(t, "settings-"+strings.ReplaceAll(die, ":", "-"))

@@ -52,12 +52,12 @@ func TestSoakKilledAtEveryWrite(t *testing.T) {
 	}
 }
 
-// cuts are the writes at which a test kills the daemon: one write, or in a soak each write,
-// before it is sent and after. A soak tries one write more than were counted: another run
+// cuts are the writes at which a test kills the daemon: those that are named, or in a soak each
+// write, before it is sent and after. A soak tries one write more than were counted: another run
 // may have more.
-func cuts(writes int, one string) []string {
+func cuts(writes int, proofs ...string) []string {
 	if !soaks() {
-		return []string{one}
+		return proofs
 	}
 	var all []string
 	for n := 1; n <= writes+1; n++ {
@@ -72,7 +72,7 @@ func eachWrite[V any](writes int, of func(name, die string) V) (all []V) {
 	if !soaks() {
 		return nil
 	}
-	for _, die := range cuts(writes-1, "") {
+	for _, die := range cuts(writes-1) {
 		all = append(all, of("killed-"+strings.ReplaceAll(die, ":", "-"), die))
 	}
 	return all
@@ -112,6 +112,8 @@ func TestSoakAllVariants(t *testing.T) {
 		{"asked for", TestARestartIsAskedForByAnnotationAndByCommand},
 		{"drains", TestADrainTakesOneCopyAtATimeAndEnds},
 		{"plans", TestWhatDiffPlansIsWhatIsDone},
+		{"refused by admission", TestAPodThatAdmissionRefusesIsSaidWithTheRuleAndGoesOnWithoutIt},
+		{"denied", TestWhatKubernetesDeniesIsAWaitWhereverItIsSaid},
 		{"unready", TestAPushReachesAPodThatHasJoinedAndIsNotReadyFirst},
 		{"receivers", TestReceiverAwayDuringBootstrapLosesNothing},
 	} {
@@ -132,7 +134,7 @@ func TestSoakOperationsKilledAtEveryWrite(t *testing.T) {
 		{"suspend", TestASuspendedClusterComesBackWithItsData},
 		{"settings", TestSettingsSurviveADaemonThatDies},
 		{"password", TestAPasswordThatChangedIsChanged},
-		{"adopt", TestAnAdoptionThatIsKilledGoesOn},
+		{"adopt", anAdoptionThatIsKilledGoesOn},
 		{"adopt what was handwritten", TestAHandwrittenSetIsAdoptedAndGoesBackThoughKilled},
 	} {
 		t.Run(operation.name, operation.test)
