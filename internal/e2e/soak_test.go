@@ -72,7 +72,7 @@ func eachWrite[V any](writes int, of func(name, die string) V) (all []V) {
 	if !soaks() {
 		return nil
 	}
-	for _, die := range cuts(writes-1) {
+	for _, die := range cuts(writes - 1) {
 		all = append(all, of("killed-"+strings.ReplaceAll(die, ":", "-"), die))
 	}
 	return all
