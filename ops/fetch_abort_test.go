@@ -141,3 +141,20 @@ func TestATableThatStayedIsForgottenOnceItIsWhole(t *testing.T) {
 		})
 	}
 }
+
+// The list of tables is one node's, which may be behind; the health shows the table.
+func TestATableThatDidNotComeStaysWhereAnyViewShowsIt(t *testing.T) {
+	for _, health := range []bool{true, false} {
+		w := asksFor(t, "old", "doc.t3")
+		w.unfetchable = map[string]int{"doc.t3": 1}
+		w.losesAnswer()
+		w.see = func(db *model.Database) {
+			db.Restore.Tables, db.Restore.Missing = nil, nil
+			if db.Health.Tables = nil; health && len(db.Hidden) == 0 {
+				db.Health.Tables = []string{"old.t3"}
+			}
+		}
+		w.calmed()
+		assert.Equal(t, health, w.record.Backups.Fetched.Stays == "old.t3", "%q", w.record.Backups.Fetched.Stays)
+	}
+}

@@ -202,4 +202,8 @@ var foundFresh = []struct {
 		Seed: 5000196147, Start: Start{Masters: 1, Hot: 2, Tables: []string{"0-1"}, Shards: 2, Second: true, Extend: true, Leave: true, Zones: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Keep: 2, AtLeast: 2, Delay: 120, Newer: 180}, Replaces: true, Drills: true, Comes: 2000, Adopted: true}, Steps: 378,
 		Items: []Item{{What: pushGrow, At: 20522, A: 61, B: 61}, {What: crashProcess, At: 135431, A: 54, B: 40}, {What: pushUpgrade, Backing: 12, A: 8, B: 1}, {What: abortCommand, At: 292468, A: 55, B: 49}, {What: drainNode, Drilling: 26, A: 42, B: 27}, {What: killNode, At: 27869, A: 8, B: 5}, {What: pushBadTemplate, At: 51074, A: 62, B: 31}, {What: fetchCommand, At: 144422, A: 19, B: 18}},
 	}},
+	{"tables of a restore may be somebody else's, and the node that lists the tables is behind", Schedule{
+		Seed: 5000290576, Start: Start{Hot: 3, Tables: []string{"1", "1", "0-all"}, Shards: 3, Zones: true, Driver: quickDriver, Swaps: true, Backups: true, Takes: 40000, Plan: backupPlan{Every: 1, Keep: 1, AtLeast: 2, Delay: 60, Newer: 30}, Replaces: true, Drills: true, Comes: 10000, Drill: 3}, Steps: 635,
+		Items: []Item{{What: pushBadTemplate, At: 228, A: 2, B: 5}, {What: crashProcess, Call: 4, A: 15, B: 19}, {What: setTransient, At: 29502, A: 13, B: 12}, {What: pushConsent, At: 6005, A: 34, B: 5}, {What: pushClass, At: 22878, A: 11, B: 32}, {What: setTransient, At: 73826, A: 48, B: 8}, {What: pauseCommand, Replacing: 56, A: 9, B: 31}, {What: pushUpgrade, At: 26303, A: 7, B: 34}, {What: conflict, Drilling: 23, A: 35, B: 28}, {What: lagListing, Drilling: 10, A: 31, B: 25}, {What: fetchCommand, At: 109151, A: 15, B: 34}},
+	}},
 }

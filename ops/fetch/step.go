@@ -169,12 +169,14 @@ func stillComes(t *pass.Pass, f *model.Fetch) string {
 
 // leave drops nothing of what may be somebody else's. What comes next waits for a reading that has these tables.
 func leave(t *pass.Pass, f *model.Fetch) {
-	if targets := f.Targets(); slices.ContainsFunc(t.Observed.Database.Hidden, func(name string) bool { return slices.Contains(targets, name) }) {
+	db := &t.Observed.Database
+	if targets := f.Targets(); slices.ContainsFunc(db.Hidden, func(name string) bool { return slices.Contains(targets, name) }) {
 		sayProgress(t, f, "tables that did not come stay: they may be somebody else's")
 		return
 	}
+	shown := slices.Concat(db.Restore.Tables, db.Health.Tables)
 	f.Stays = slices.Concat(f.Stays, slices.DeleteFunc(f.Targets(), func(name string) bool {
-		return t.Observed.Database.Restore.Known && !slices.Contains(t.Observed.Database.Restore.Tables, name)
+		return db.Restore.Known && !slices.Contains(shown, name)
 	}))
 	f.Batch, f.Step = nil, model.FetchNext
 	next(t, f)
