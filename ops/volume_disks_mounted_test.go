@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -201,5 +202,23 @@ func TestAStatefulSetThatLosesADiskHasTheMarkOfItsPods(t *testing.T) {
 			set, _ := put(desired, saved, model.EffectiveSet{Template: model.TemplateKept, Sizes: first, Lacked: c.lacked})
 			assert.Equal(t, c.mark, manifest.TemplateOf(set))
 		})
+	}
+}
+
+// A StatefulSet was recreated without a disk for a while, and then the disk was desired no more. Whoever resumes the cluster
+// gets the claim templates that are desired: a shard may be on the other disk only.
+func TestNoClusterIsSuspendedWhileAPodHasADiskThatWouldNotComeBack(t *testing.T) {
+	for _, extra := range []bool{true, false} {
+		s := moreDisks(t)
+		s.d.Changes, s.d.Volumes = nil, s.d.Volumes[:1]
+		if extra {
+			s.o.Pods[0].Volumes = "data0,data1"
+			s.claim("data1", 0)
+		}
+		s.d = at0(s.d)
+		s.o.Applied.Revision = s.d.Revision
+		d := s.decide()
+		assert.Equal(t, !extra, kindOf(d) == model.OperationSuspend, "%v %v", d.Waits, d.Refusals)
+		assert.Equal(t, extra, slices.Contains(reasons(d.Refusals), "volume-change-not-supported"))
 	}
 }

@@ -206,4 +206,8 @@ var foundFresh = []struct {
 		Seed: 5000290576, Start: Start{Hot: 3, Tables: []string{"1", "1", "0-all"}, Shards: 3, Zones: true, Driver: quickDriver, Swaps: true, Backups: true, Takes: 40000, Plan: backupPlan{Every: 1, Keep: 1, AtLeast: 2, Delay: 60, Newer: 30}, Replaces: true, Drills: true, Comes: 10000, Drill: 3}, Steps: 635,
 		Items: []Item{{What: pushBadTemplate, At: 228, A: 2, B: 5}, {What: crashProcess, Call: 4, A: 15, B: 19}, {What: setTransient, At: 29502, A: 13, B: 12}, {What: pushConsent, At: 6005, A: 34, B: 5}, {What: pushClass, At: 22878, A: 11, B: 32}, {What: setTransient, At: 73826, A: 48, B: 8}, {What: pauseCommand, Replacing: 56, A: 9, B: 31}, {What: pushUpgrade, At: 26303, A: 7, B: 34}, {What: conflict, Drilling: 23, A: 35, B: 28}, {What: lagListing, Drilling: 10, A: 31, B: 25}, {What: fetchCommand, At: 109151, A: 15, B: 34}},
 	}},
+	{"pods have disks that are desired no more and of which the StatefulSet has no claim template, and all nodes are to stop", Schedule{
+		Seed: 5300134156, Start: Start{Hot: 3, Tables: []string{"0-1", "0-1", "1-all", "1"}, Shards: 2, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Disks: 1, Backups: true, Takes: 40000, Plan: backupPlan{Every: 2, Keep: 1, AtLeast: 1, Delay: 60, Newer: 180}}, Steps: 1016,
+		Items: []Item{{What: pushGrow, At: 1698, B: 7}, {What: pinTable, At: 128273, A: 11, B: 6}, {What: pinTable, At: 181670, A: 15, B: 38}, {What: pushMoreDisks, At: 718, A: 4, B: 47}, {What: pushDisksBack, At: 27007, A: 39, B: 33}, {What: deletePodByHand, At: 148682, A: 14, B: 51}, {What: crashProcess, At: 93417, A: 55, B: 62}, {What: deletePodByHand, Backing: 19, A: 2, B: 43}, {What: pushSuspend, Backing: 32, A: 56, B: 59}},
+	}},
 }

@@ -12,10 +12,25 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
+// RefuseExtra refuses to take away a disk that a pod has, whose StatefulSet was recreated without it for a while: with
+// its definition nothing brings the claim template back. It says whether there is one.
+func RefuseExtra(t *pass.Pass) (refuses bool) {
+	for _, s := range t.Desired.Sets {
+		extra := extraDisks(&t.View, s.Name)
+		for _, name := range slices.Sorted(maps.Keys(extra)) {
+			if view.DesiredVolume(&t.View, s.Name, name) == nil {
+				t.Refuse(gates.Volumes(s.Name, "spec.volumeClaimTemplates["+name+"]", "a disk of "+extra[name], "", false))
+				refuses = true
+			}
+		}
+	}
+	return refuses
+}
+
 // refuseDisks refuses further disks of which no volume could be made, or that may be another
-// node's: not what a pod has already. And it refuses to take away a disk that a pod has, whose
-// StatefulSet was recreated without it for a while.
+// node's: not what a pod has already.
 func refuseDisks(t *pass.Pass) {
+	RefuseExtra(t)
 	var asking []model.ClaimClass
 	for _, s := range t.Desired.Sets {
 		further := view.FurtherDisks(&t.View, s.Name)
@@ -24,11 +39,6 @@ func refuseDisks(t *pass.Pass) {
 		}
 		extra := extraDisks(&t.View, s.Name)
 		is := func(template string) bool { return desired(template) && extra[template] == "" }
-		for _, name := range slices.Sorted(maps.Keys(extra)) {
-			if !desired(name) {
-				t.Refuse(gates.Volumes(s.Name, "spec.volumeClaimTemplates["+name+"]", "a disk of "+extra[name], "", false))
-			}
-		}
 		for _, c := range t.Desired.Storage {
 			if c.Set != s.Name || !slices.ContainsFunc(c.Claims, is) {
 				continue

@@ -115,8 +115,8 @@ func StartSuspend(t *pass.Pass) bool {
 		t.Refuse(gates.SuspendAborted())
 		return true
 	}
-	if !partlyStopped(&t.View) && suspendWaits(t) {
-		return true
+	if !partlyStopped(&t.View) && (aim.RefuseExtra(t) || suspendWaits(t)) {
+		return true // a pod that has a disk in addition would come back without what is on it
 	}
 	beginSuspend(t)
 	return true
