@@ -245,7 +245,11 @@ func (a *Applier) applied(ctx context.Context, p prepared, cluster, why string, 
 	for _, change := range changes {
 		fields = append(fields, change.Path)
 	}
-	a.log.InfoContext(ctx, "applied", "object", p.key.String(), "cluster", cluster, "why", why, "fields", fields)
+	details := []any{"object", p.key.String(), "cluster", cluster, "why", why}
+	if len(fields) > 0 {
+		details = append(details, "fields", fields)
+	}
+	a.log.InfoContext(ctx, "applied", details...)
 	// What the API server recorded is the truth from now on, where the
 	// prediction misses.
 	a.owns.accept(p, answer)

@@ -115,7 +115,7 @@ func TestAnAbortOfNothingSaysSo(t *testing.T) {
 		rec  model.Record
 		says string
 	}{
-		{"nothing is in progress", model.Record{}, "nothing is in progress; nothing of this definition begins until `stevedore resume`, or until the definition changes"},
+		{"nothing is in progress", model.Record{}, "from now on nothing of this definition begins, until `stevedore resume prod/orders` or until the definition changes; nothing was in progress that had to stop"},
 		{"a grow is", model.Record{Operation: &model.Operation{Kind: model.OperationGrow}}, "is to be aborted"},
 		{"a restore is", model.Record{Backups: &model.Backups{Fetch: &model.Fetch{}}}, "is to be aborted"},
 	} {

@@ -87,7 +87,7 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 					words = "a rolling restart is asked for; the cluster is " + one.handsOff + ", and it begins when that is taken back: stevedore resume " + one.cluster.String()
 				}
 				if verb == "abort" && one.idle {
-					words = "nothing is in progress; nothing of this definition begins until `stevedore resume`, or until the definition changes"
+					words = "from now on nothing of this definition begins, until `stevedore resume " + one.cluster.String() + "` or until the definition changes; nothing was in progress that had to stop"
 				}
 				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", one.cluster, words); err != nil {
 					return err

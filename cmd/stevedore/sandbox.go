@@ -63,8 +63,12 @@ for each version, pods run the real CrateDB.`,
 			ctx, cancel := stopContext(time.Minute)
 			defer cancel()
 			failed := box.Err()
+			fmt.Fprintln(out, "\nthe sandbox is being stopped")
 			if err := box.Stop(ctx); err != nil {
 				return fmt.Errorf("stopping the sandbox: %w", err)
+			}
+			if failed == nil {
+				fmt.Fprintln(out, "the sandbox has ended, and what it made is removed")
 			}
 			return failed
 		},

@@ -162,7 +162,7 @@ func (d demonstration) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	d.say("`app` makes table doc.items, 6 shards with three replicas of each, and puts %d rows into it; three nodes hold three of the four copies", rowsOfDemo)
+	d.say("`app` makes table doc.items and puts %d rows into it. Each of its 6 shards shall have three replicas, which is four copies; three nodes hold three of them", rowsOfDemo)
 	return nil
 }
 

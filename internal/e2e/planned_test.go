@@ -118,7 +118,7 @@ func pair(random *rand.Rand) (from, to wantedOrders) {
 }
 
 var (
-	didApply = regexp.MustCompile(`msg=applied .*object="StatefulSet [^/]+/([^"]+)" .*fields=(.*)`)
+	didApply = regexp.MustCompile(`msg=applied .*object="StatefulSet [^/]+/([^"]+)" (.*)`)
 	didAct   = regexp.MustCompile(`msg=done .*action=(\S+) subject=("(?:[^"]*)"|\S+)`)
 )
 

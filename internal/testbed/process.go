@@ -49,7 +49,7 @@ func (b *Testbed) Daemon(o DaemonOptions) (*Daemon, error) {
 	}
 	cmd := exec.Command(binary, args...)
 	// When its heap is collected is the daemon's own decision, as it is where people run it.
-	cmd.Env = append(append(os.Environ(), "KUBERNETES_SERVICE_HOST=", "GOGC="), o.Env...)
+	cmd.Env = append(append(os.Environ(), "KUBERNETES_SERVICE_HOST=", "GOGC=", "GOMEMLIMIT="), o.Env...)
 	return StartDaemon(cmd, o.Out)
 }
 
