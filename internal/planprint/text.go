@@ -125,13 +125,25 @@ func (t *textWriter) headed(indent int, colour, head, text string) {
 	t.sentence(indent, indent+4, t.paint(colour, head), utf8.RuneCountInString(head), plain(text))
 }
 
+// clauses begins a line for each part of a text between semicolons: what is so, and each thing
+// that a person can do about it.
+func (t *textWriter) clauses(indent int, colour, head, text string) {
+	for i, clause := range strings.SplitAfter(text, "; ") {
+		if i == 0 {
+			t.headed(indent, colour, head, clause)
+			continue
+		}
+		t.sentence(indent+4, indent+4, "", 0, plain(clause))
+	}
+}
+
 func (t *textWriter) cluster(p plan.Plan) {
 	head := plain(title(p))
 	t.sentence(0, 2, t.paint(headColour(p), head), utf8.RuneCountInString(head), plain("("+strings.Join(basis(p), "; ")+")"))
 	if len(p.Refused) > 0 {
 		t.line(2, t.paint(red, "refused"), "")
 		for _, gate := range p.Refused {
-			t.headed(4, red, gate.Name+":", gate.Message)
+			t.clauses(4, red, gate.Name+":", gate.Message)
 		}
 		if words := keptWords(p); words != "" {
 			t.headed(4, red, "->", words)
