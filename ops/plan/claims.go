@@ -45,6 +45,26 @@ func (f *FoundClaims) words() string {
 	return fmt.Sprintf("%s with data of %s%s", count(f.Used, "volume claim"), of, strings.Join(f.Clusters, ", "))
 }
 
+// startOnLeft counts the new nodes of a grow whose volume claim is there already, with data.
+func startOnLeft(op *model.Operation, observed *model.Observed) int {
+	nodes := map[string]bool{}
+	for i := range observed.Claims {
+		c := &observed.Claims[i]
+		of := func(s model.RecordedSet) bool { return s.Name == c.Set && c.Ordinal < s.Replicas }
+		if c.ClusterID != "" && model.DataVolume(c.Template) && slices.ContainsFunc(op.To, of) && !slices.ContainsFunc(op.From, of) {
+			nodes[fmt.Sprintf("%s-%d", c.Set, c.Ordinal)] = true
+		}
+	}
+	return len(nodes)
+}
+
+func startOrStarts(n int) string {
+	if n == 1 {
+		return "starts"
+	}
+	return "start"
+}
+
 func isOrAre(n int) string {
 	if n == 1 {
 		return "is"

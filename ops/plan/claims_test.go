@@ -45,6 +45,16 @@ func TestAPlanSaysWhichClaimsThatGrowNoPodUses(t *testing.T) {
 	}, said)
 }
 
+// A node that was scaled away has left its volume, and the next one of its number starts on it.
+func TestAPlanSaysThatAGrowStartsOnVolumesThatWereLeft(t *testing.T) {
+	from, to := basic(), basic()
+	to.hot = 5
+	course := between(t, from, to, func(s *plan.Start) { leaves(s, 64*gib, 64*gib, model.ResizeNone) })
+	require.Equal(t, []string{"grow"}, kinds(course))
+	assert.Equal(t, "grow group hot from 3 to 5 nodes, 1 of which starts on the volume that an earlier node left", course.Operations[0].Summary)
+	assert.Equal(t, "grow group hot from 3 to 5 nodes", between(t, from, to, nil).Operations[0].Summary)
+}
+
 func TestAPlanThatBeginsWhileClaimsGrow(t *testing.T) {
 	large := basic()
 	large.diskSize = "128GiB"

@@ -26,6 +26,9 @@ func summary(desired *model.Desired, observed *model.Observed, record *model.Rec
 		}
 		return fmt.Sprintf("make the cluster %s: %s", desired.ClusterName, what)
 	case model.OperationGrow:
+		if n := startOnLeft(op, observed); n > 0 {
+			return fmt.Sprintf("grow %s, %d of which %s on the volume that an earlier node left", sizes(op.From, op.To), n, startOrStarts(n))
+		}
 		return "grow " + sizes(op.From, op.To)
 	case model.OperationShrink:
 		if text := sizes(op.From, op.To); text != "" {
