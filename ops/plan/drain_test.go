@@ -40,7 +40,7 @@ func TestADrainIsNotSaidInNumbersOfAnotherMoment(t *testing.T) {
 }
 
 // The gate was one of the model, just after a start: no shard was missing on the basis.
-func TestTheGatesOfAResumeDoNotContradictThemselves(t *testing.T) {
+func TestAResumeHasATimeAndItsGatesDoNotContradictThemselves(t *testing.T) {
 	suspended := basic()
 	suspended.hot, suspended.operations = 0, "consent: [suspend]"
 	to := basic()
@@ -48,6 +48,10 @@ func TestTheGatesOfAResumeDoNotContradictThemselves(t *testing.T) {
 	course := between(t, suspended, to, nil)
 	require.Contains(t, kinds(course), "resume")
 	for _, op := range course.Operations {
+		if op.Kind == "resume" {
+			require.NotNil(t, op.Estimate)
+			assert.Equal(t, "all nodes start at the same time", op.Estimate.Basis)
+		}
 		for _, gate := range op.Gates {
 			assert.NotContains(t, gate.Message, "0 shards missing and 0 without all their copies", op.Kind)
 		}

@@ -179,6 +179,8 @@ func estimate(op *Operation, w work, start *Start) *Estimate {
 			Least: Duration(time.Duration(w.bytes/(rateMost*nodes)) * time.Second), Most: Duration(time.Duration(w.bytes/rateLeast) * time.Second),
 			Basis: fmt.Sprintf("%s to move, at %s to %s a second", bytesText(w.bytes), bytesText(rateLeast), bytesText(rateMost*nodes)),
 		}
+	case op.Kind == string(model.OperationBootstrap), op.Kind == string(model.OperationResume):
+		return &Estimate{Least: Duration(podLeast), Most: Duration(podMost), Basis: "all nodes start at the same time"}
 	case op.Kind == string(model.OperationGrow):
 		return &Estimate{Least: Duration(podLeast), Most: Duration(podMost), Basis: "all new nodes start at the same time; shards that move to them later are not counted"}
 	}
