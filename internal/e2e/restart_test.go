@@ -354,7 +354,11 @@ func TestNoPodIsRestartedForANodepoolWithoutNodes(t *testing.T) {
 	v := departRestart(t, "restart-no-node-fits")
 	require.NoError(t, bed.ApplyKustomization(v.ctx, filepath.Join(bed.Options.Deploy, "nodes"), ""))
 	v.define(with("spec.nodes.data.0.nodepool", "shared"))
-	planned, stderr, _ := v.verb("diff", v.dir)
+	var planned, stderr string
+	v.eventually("the plan knows the Nodes, which one that reads in vain does not", restartPatience, func() bool {
+		planned, stderr, _ = v.verb("diff", v.dir)
+		return !strings.Contains(planned, "could not be read")
+	})
 	assert.Contains(t, planned, "no-node-fits", stderr)
 	assert.Contains(t, planned, "other labels than asked for", "the plan says it before the push")
 	daemon := v.sail("", "")

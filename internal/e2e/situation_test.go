@@ -406,6 +406,9 @@ func (s *situation) eventOf(cluster, reason string) bool {
 // verb runs another verb of the binary as a person.
 func (s *situation) verb(args ...string) (stdout, stderr string, code int) {
 	s.Helper()
+	if args[0] == "adopt" {
+		args = append(slices.Clone(args), "--timeout", "20m") // a busy machine needs more than a person waits for
+	}
 	stdout, stderr, code, err := bed.Run(s.ctx, args...)
 	require.NoError(s, err, "stevedore %s", strings.Join(args, " "))
 	return stdout, stderr, code

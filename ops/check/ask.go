@@ -28,9 +28,9 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 	case NodesKnown:
 		return view.NodesWait(v)
 	case GatewayRecovered:
-		return gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", n.Joined, n.Expected)
+		return gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", db.Recovered == model.No, n.Joined, n.Expected)
 	case GatewayServes:
-		return gates.Recovered(db.Recovered == model.Yes, n.Joined, n.Expected)
+		return gates.Recovered(db.Recovered == model.Yes, db.Recovered == model.No, n.Joined, n.Expected)
 	case TablesKnown:
 		return gates.DetailKnown(db.TablesKnown, db.TablesWhy())
 	case ShardsKnown:

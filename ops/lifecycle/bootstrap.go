@@ -177,7 +177,7 @@ func bootstrapEnds(t *pass.Pass) bool {
 	}
 	db := &t.Observed.Database
 	_, waits := access.Unmade(&t.View)
-	return !t.Waits(gates.Recovered(db.Recovered != model.No && db.MasterNode != "", c.Joined, c.Expected)) && !waits && !view.Restoring(&t.View)
+	return !t.Waits(gates.Recovered(db.Recovered != model.No && db.MasterNode != "", db.Recovered == model.No, c.Joined, c.Expected)) && !waits && !view.Restoring(&t.View)
 }
 
 // oldestRunning is the effective version at the end of a bootstrap: another one may

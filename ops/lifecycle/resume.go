@@ -104,7 +104,7 @@ func everythingWaits(t *pass.Pass) bool {
 	stable := !since.IsZero() && left <= 0
 	waits := t.Waits(gates.Contact(t.Contact(), db.Error)) ||
 		t.Waits(gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy)) ||
-		t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Expected)) ||
+		t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", db.Recovered == model.No, c.Joined, c.Expected)) ||
 		t.Waits(gates.HealthGreen(h.Colour.String(), stable && budget.Settled(&t.View), h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View)))
 	if waits && !since.IsZero() {
 		t.EndsIn(left) // nothing where it is stable

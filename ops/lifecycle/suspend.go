@@ -148,7 +148,7 @@ func suspendWaits(t *pass.Pass) bool {
 	}
 	h, c := &db.Health, t.Nodes(t.Record.Sets)
 	switch {
-	case t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", c.Joined, c.Expected)),
+	case t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", db.Recovered == model.No, c.Joined, c.Expected)),
 		t.Waits(gates.DetailKnown(db.TablesKnown, db.TablesWhy())),
 		t.Waits(view.SnapshotWaits(&t.View)),
 		t.Waits(gates.ShardsMoving(db.Relocating, db.Initializing)),

@@ -348,9 +348,8 @@ func TestANewClusterIsABootstrap(t *testing.T) {
 		Desired: next.desired, Templates: next.templates, Now: noon, Observed: model.Observed{Secrets: plan.Secrets(next.desired, nil)},
 	})
 	assert.Equal(t, []string{"bootstrap"}, kinds(course))
-	assert.True(t, course.Done)
 	assert.Equal(t, "make the cluster orders: 3 nodes of group hot, CrateDB 6.3.7", course.Operations[0].Summary)
-	assert.Equal(t, &plan.Estimate{Least: plan.Duration(15 * time.Second), Most: plan.Duration(3 * time.Minute), Basis: "all nodes start at the same time"}, course.Operations[0].Estimate)
+	assert.True(t, course.Done && *course.Operations[0].Estimate == plan.Estimate{Least: plan.Duration(15 * time.Second), Most: plan.Duration(3 * time.Minute), Basis: "all nodes start at the same time"})
 	assert.Equal(t, []string{
 		"apply " + hot, "label-secret user-ada", "create-system-secret user-system-orders", "set-system-user system", "set-user ada", "apply " + hot,
 		"annotate-claim data0-" + hot + "-0", "annotate-claim data0-" + hot + "-1", "annotate-claim data0-" + hot + "-2",
