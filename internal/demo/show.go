@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -126,8 +127,13 @@ func (d demonstration) shown(ctx context.Context, args ...string) error {
 	line := strings.ReplaceAll(strings.Join(args, " "), d.repository.Work, "clusters/")
 	fmt.Println("\n    $ stevedore " + line)
 	// Paths are relative to where this runs.
-	work := regexp.MustCompile(`[./]*` + regexp.QuoteMeta(d.repository.Work))
-	fmt.Println(indent(strings.TrimSpace(work.ReplaceAllString(out+stderr, "clusters"))))
+	shorter := []string{d.repository.Work, "clusters"}
+	if here, err := os.Getwd(); err == nil {
+		if path, err := filepath.Rel(here, d.repository.Work); err == nil {
+			shorter = append([]string{path, "clusters"}, shorter...)
+		}
+	}
+	fmt.Println(indent(strings.TrimSpace(strings.NewReplacer(shorter...).Replace(out + stderr))))
 	return nil
 }
 
