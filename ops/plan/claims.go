@@ -45,31 +45,27 @@ func (f *FoundClaims) words() string {
 	return fmt.Sprintf("%s with data of %s%s", count(f.Used, "volume claim"), of, strings.Join(f.Clusters, ", "))
 }
 
-// startOnLeft counts the new nodes of a grow whose volume claim is there already, with data.
+// startOnLeft counts the new nodes of a grow whose volume claim was there before the grow began, with data. One that was
+// made since is the new node's own: a plan may begin in the middle of a grow.
 func startOnLeft(op *model.Operation, observed *model.Observed) int {
 	nodes := map[string]bool{}
 	for i := range observed.Claims {
 		c := &observed.Claims[i]
 		of := func(s model.RecordedSet) bool { return s.Name == c.Set && c.Ordinal < s.Replicas }
-		if c.ClusterID != "" && model.DataVolume(c.Template) && slices.ContainsFunc(op.To, of) && !slices.ContainsFunc(op.From, of) {
+		left := c.ClusterID != "" && !c.Made.IsZero() && c.Made.Before(op.Started)
+		if left && model.DataVolume(c.Template) && slices.ContainsFunc(op.To, of) && !slices.ContainsFunc(op.From, of) {
 			nodes[fmt.Sprintf("%s-%d", c.Set, c.Ordinal)] = true
 		}
 	}
 	return len(nodes)
 }
 
-func startOrStarts(n int) string {
+// agree is the verb for one, or for more.
+func agree(n int, one, more string) string {
 	if n == 1 {
-		return "starts"
+		return one
 	}
-	return "start"
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
+	return more
 }
 
 // startsOnClaims names what is missing where a cluster that was deleted starts again with fewer

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,9 +50,19 @@ func TestAPlanSaysWhichClaimsThatGrowNoPodUses(t *testing.T) {
 func TestAPlanSaysThatAGrowStartsOnVolumesThatWereLeft(t *testing.T) {
 	from, to := basic(), basic()
 	to.hot = 5
-	course := between(t, from, to, func(s *plan.Start) { leaves(s, 64*gib, 64*gib, model.ResizeNone) })
-	require.Equal(t, []string{"grow"}, kinds(course))
-	assert.Equal(t, "grow group hot from 3 to 5 nodes, 1 of which starts on the volume that an earlier node left", course.Operations[0].Summary)
+	for made, summary := range map[time.Time]string{
+		noon.Add(-time.Hour): "grow group hot from 3 to 5 nodes, 1 of which starts on the volume that an earlier node left",
+		// A plan that begins in the middle of the grow finds the claims that it has made.
+		noon.Add(time.Hour): "grow group hot from 3 to 5 nodes",
+		{}:                  "grow group hot from 3 to 5 nodes",
+	} {
+		course := between(t, from, to, func(s *plan.Start) {
+			leaves(s, 64*gib, 64*gib, model.ResizeNone)
+			s.Observed.Claims[len(s.Observed.Claims)-1].Made = made
+		})
+		require.Equal(t, []string{"grow"}, kinds(course))
+		assert.Equal(t, summary, course.Operations[0].Summary, "made %s", made)
+	}
 	assert.Equal(t, "grow group hot from 3 to 5 nodes", between(t, from, to, nil).Operations[0].Summary)
 }
 

@@ -22,12 +22,12 @@ func summary(desired *model.Desired, observed *model.Observed, record *model.Rec
 		}
 		what := fmt.Sprintf("%s, CrateDB %s", strings.Join(groups, ", "), desired.Version)
 		if found := FindClaims(desired, observed); found.Used > 0 {
-			return fmt.Sprintf("start the cluster %s again on %s that %s there: %s", desired.ClusterName, found.words(), isOrAre(found.Used), what)
+			return fmt.Sprintf("start the cluster %s again on %s that %s there: %s", desired.ClusterName, found.words(), agree(found.Used, "is", "are"), what)
 		}
 		return fmt.Sprintf("make the cluster %s: %s", desired.ClusterName, what)
 	case model.OperationGrow:
 		if n := startOnLeft(op, observed); n > 0 {
-			return fmt.Sprintf("grow %s, %d of which %s on the volume that an earlier node left", sizes(op.From, op.To), n, startOrStarts(n))
+			return fmt.Sprintf("grow %s, %d of which %s on the volume that an earlier node left", sizes(op.From, op.To), n, agree(n, "starts", "start"))
 		}
 		return "grow " + sizes(op.From, op.To)
 	case model.OperationShrink:
