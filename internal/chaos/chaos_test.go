@@ -27,7 +27,7 @@ func TestNoAcknowledgedRowIsLost(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, bed.Stop()) })
 	var log bytes.Buffer
 	report, err := Run(t.Context(), Options{
-		Bed: bed, Voyages: Short(), Pace: 100 * time.Millisecond, Patience: 8 * time.Minute, Seed: 1, Log: &log,
+		Bed: bed, Voyages: Short(), Pace: 100 * time.Millisecond, Patience: 20 * time.Minute, Seed: 1, Log: &log,
 		Say: func(line string) { t.Log(line) },
 	})
 	require.NoError(t, err)

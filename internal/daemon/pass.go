@@ -116,7 +116,9 @@ func (w *worker) pass(ctx context.Context) (wait time.Duration, err error) {
 
 	observed := w.observe(w.live, desired)
 	if lifecycle.NeedsStorage(&desired, &observed) {
-		observed.Storage = w.storage.Read(ctx, desired.Storage)
+		if observed.Storage = w.storage.Read(ctx, desired.Storage); observed.Storage.Again {
+			return 0, fmt.Errorf("looking at what the claims ask for: %s", observed.Storage.Unread)
+		}
 	}
 	if !want.removed {
 		manifest.NoteTemplates(&desired, w.rendered.Objects, observed.Sets, &rec)

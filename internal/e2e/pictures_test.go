@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -194,35 +193,47 @@ func TestNodesShowOfAPodWhatRealOnesHaveShown(t *testing.T) {
 				s.done("orders")
 				c.then(s)
 			}
-			var pod *corev1.Pod
-			var events []corev1.Event
-			s.eventually("the moment of the picture", restartPatience, func() bool {
-				var err error
-				if pod, err = bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, picturedPod, metav1.GetOptions{}); err != nil {
-					pod = nil
-				}
-				events = s.warnings(c.events)
-				return c.ready(s, pod) && !slices.ContainsFunc(c.events, func(reason string) bool {
-					return !slices.ContainsFunc(events, func(e corev1.Event) bool { return e.Reason == reason })
+			see := func() (lines []string) {
+				s.eventually("the moment of the picture", restartPatience, func() bool {
+					pod, err := bed.Admin.CoreV1().Pods(s.ns).Get(s.ctx, picturedPod, metav1.GetOptions{})
+					if err != nil {
+						pod = nil
+					}
+					events := s.warnings(c.events)
+					lines = drawn(pod, events)
+					return c.ready(s, pod) && !slices.ContainsFunc(c.events, func(reason string) bool {
+						return !slices.ContainsFunc(events, func(e corev1.Event) bool { return e.Reason == reason })
+					})
 				})
-			})
-			lines := drawn(pod, events)
-			if c.asks != nil {
-				lines = append(lines, c.asks(s)...)
+				if c.asks != nil {
+					lines = append(lines, c.asks(s)...)
+				}
+				for i := range lines {
+					lines[i] = leavingOutChance(lines[i], s.ns)
+				}
+				return slices.Compact(lines)
 			}
-			for i := range lines {
-				lines[i] = leavingOutChance(lines[i], s.ns)
-			}
-			lines = slices.Compact(lines)
 			file := filepath.Join("testdata", "nodes", name+".txt")
 			if os.Getenv("STEVEDORE_RECORD") != "" && realNodes != nil {
 				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-				require.NoError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+				require.NoError(t, os.WriteFile(file, []byte(strings.Join(see(), "\n")+"\n"), 0o644))
 				return
 			}
 			content, err := os.ReadFile(file)
 			require.NoError(t, err)
-			compareWithReal(t, name, strings.Split(strings.TrimSuffix(string(content), "\n"), "\n"), lines)
+			real := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+			// The parts of a status come one after the other: it is looked at until they are all there.
+			var here, differ []string
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("what differs:\n%s\n\nall that is seen here:\n%s", strings.Join(differ, "\n"), strings.Join(here, "\n"))
+				}
+			})
+			s.eventually("what a real node has shown is seen here, and nothing else", restartPatience, func() bool {
+				here = see()
+				differ = differences(t, name, real, here)
+				return len(differ) == 0
+			})
 		})
 	}
 }
@@ -333,7 +344,7 @@ var kindnesses = []kindness{
 	},
 }
 
-func compareWithReal(t *testing.T, name string, real, here []string) {
+func differences(t *testing.T, name string, real, here []string) (all []string) {
 	t.Helper()
 	missing := slices.DeleteFunc(slices.Clone(real), func(line string) bool { return slices.Contains(here, line) })
 	extra := slices.DeleteFunc(slices.Clone(here), func(line string) bool { return slices.Contains(real, line) })
@@ -352,15 +363,22 @@ func compareWithReal(t *testing.T, name string, real, here []string) {
 			if k.situation != name {
 				continue
 			}
-			assert.Contains(t, words, k.why, "why the sandbox differs")
+			require.Contains(t, words, k.why, "why the sandbox differs")
 			var real, here bool
 			missing, real = take(missing, k.real)
 			extra, here = take(extra, k.here)
-			assert.True(t, real && here, "the sandbox does not differ there: %+v", k)
+			if !real || !here {
+				all = append(all, fmt.Sprintf("the sandbox does not differ there: %+v", k))
+			}
 		}
 	}
-	assert.Empty(t, missing, "what a real node has shown and is not seen here; all:\n%s", strings.Join(here, "\n"))
-	assert.Empty(t, extra, "what is seen here and a real node has not shown")
+	for _, line := range missing {
+		all = append(all, "a real node has shown, and it is not seen here: "+line)
+	}
+	for _, line := range extra {
+		all = append(all, "it is seen here, and a real node has not shown: "+line)
+	}
+	return all
 }
 
 // like: a star in the pattern stands for anything.

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,6 +19,7 @@ const storageClassMissing = "storage-class-missing"
 
 // A new cluster and a new group of a class that is not there are refused by its name, by the
 // plan and by the daemon, with nothing made; once the class is there it goes on by itself.
+// A reading that fails says nothing of a class: the daemon makes nothing before it has read them.
 func TestAStorageClassThatIsMissingIsRefusedBeforeAnythingIsMade(t *testing.T) {
 	t.Parallel()
 	s := begin(t, "classes")
@@ -43,8 +46,17 @@ func TestAStorageClassThatIsMissingIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		assert.Contains(t, words[0], "the storage class "+class+" does not exist")
 	}
 	refused(s.plans(2, s.dir), first)
-	daemon := s.run("--look-interval", "1s")
+	var lists atomic.Int64
+	slow := newFrontAPIServer(t, func(pass http.Handler, w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/storageclasses") && lists.Add(1) <= 2 {
+			status(w, http.StatusGatewayTimeout, "Timeout")
+			return
+		}
+		pass.ServeHTTP(w, r)
+	}, nil)
+	daemon := s.run("--look-interval", "1s", "--kubeconfig", slow.kubeconfig)
 	s.refusedFor("orders", storageClassMissing)
+	assert.Greater(t, lists.Load(), int64(2), "two readings failed")
 	s.refusedWith("orders", storageClassMissing, first)
 	_, err := bed.Admin.AppsV1().StatefulSets(s.ns).Get(s.ctx, "crate-data-hot-orders", metav1.GetOptions{})
 	assert.True(t, apierrors.IsNotFound(err), "a StatefulSet was made")

@@ -57,7 +57,7 @@ func Read(ctx context.Context, client kubernetes.Interface, asked []model.ClaimC
 	defer cancel()
 	list, err := List(ctx, client)
 	if err != nil {
-		return model.Storage{Unread: why("storage classes", err)}
+		return unread("storage classes", err)
 	}
 	out := model.Storage{Known: true}
 	for i := range list {
@@ -71,7 +71,7 @@ func Read(ctx context.Context, client kubernetes.Interface, asked []model.ClaimC
 		return out
 	}
 	if out.Free, err = free(ctx, client); err != nil {
-		return model.Storage{Unread: why("volumes, which a claim takes without its class,", err)}
+		return unread("volumes, which a claim takes without its class,", err)
 	}
 	return out
 }
@@ -116,18 +116,19 @@ func free(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	}
 }
 
-func why(what string, err error) string {
+func unread(what string, err error) model.Storage {
 	if apierrors.IsForbidden(err) {
-		return what + " may not be read: they are of the whole cluster, and deploy/cluster brings the right"
+		return model.Storage{Unread: what + " may not be read: they are of the whole cluster, and deploy/cluster brings the right"}
 	}
-	return fmt.Sprintf("%s could not be read: %v", what, err)
+	return model.Storage{Unread: fmt.Sprintf("%s could not be read: %v", what, err), Again: !apierrors.IsNotFound(err)}
 }
 
 // Cache reads for many clusters, not more often than they need it. It is safe for
 // concurrent use.
 type Cache struct {
 	Client kubernetes.Interface
-	// Unread hears why classes are not known, when that changes; nil: nobody.
+	// Unread hears why classes are not known and another reading would not help, when that changes;
+	// nil: nobody.
 	Unread func(why string)
 	// For is how long a reading is good for; 0: a few seconds at most.
 	For time.Duration
@@ -160,7 +161,7 @@ func (c *Cache) Read(ctx context.Context, asked []model.ClaimClass) model.Storag
 	}
 	c.last = Read(ctx, c.Client, asked)
 	c.at = time.Now()
-	if c.last.Unread != c.said && c.Unread != nil && c.last.Unread != "" && ctx.Err() == nil {
+	if c.last.Unread != c.said && c.Unread != nil && c.last.Unread != "" && !c.last.Again {
 		c.Unread(c.last.Unread)
 	}
 	c.said = c.last.Unread

@@ -1,6 +1,7 @@
 package storageclass
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -107,4 +108,29 @@ func TestVolumeAttributesClassesThatMayNotBeReadAreUnknown(t *testing.T) {
 	got = Read(t.Context(), forbidden(fake.NewClientset(class("fast", nil), gold), "volumeattributesclasses"), asks("fast"))
 	assert.True(t, got.Known, "the storage classes are known all the same")
 	assert.False(t, got.AttributesKnown)
+}
+
+// What nobody has denied is read again before something is made; what is denied stays unknown.
+func TestAReadingThatFailedIsWorthAnother(t *testing.T) {
+	fails := func(err error) *fake.Clientset {
+		client := fake.NewClientset()
+		client.PrependReactor("list", "storageclasses", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, err })
+		return client
+	}
+	resource := schema.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}
+	for name, c := range map[string]struct {
+		client *fake.Clientset
+		again  bool
+	}{
+		"read":                   {fake.NewClientset(class("fast", nil)), false},
+		"its deadline has ended": {fails(context.DeadlineExceeded), true},
+		"the server is busy":     {fails(apierrors.NewTooManyRequests("slow down", 1)), true},
+		"the server has failed":  {fails(apierrors.NewInternalError(assert.AnError)), true},
+		"denied":                 {fails(apierrors.NewForbidden(resource, "", nil)), false},
+		"not served":             {fails(apierrors.NewNotFound(resource, "")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.again, Read(t.Context(), c.client, asks("fast")).Again)
+		})
+	}
 }

@@ -89,7 +89,10 @@ type ClaimClass struct {
 type Storage struct {
 	Known bool
 	// Unread is why they are not known, redacted; "" while nobody has asked.
-	Unread  string
+	Unread string
+	// Again says of an unread one that a later reading may succeed: the reading ended at its
+	// deadline or failed, and nobody has denied it. Who acts reads again first.
+	Again   bool
 	Classes []gates.StorageClass
 	// Free are the classes of volumes that are there for any claim; they are read only
 	// where a class is missing.
