@@ -363,6 +363,55 @@ func TestAWishThatHasChangedIsAskedOfTheSamePodFirst(t *testing.T) {
 	assert.Equal(t, asked, w.resized[2])
 }
 
+// A pod has not answered, and its StatefulSet is being recreated: what the pod is to have is not known meanwhile.
+func TestNoOtherPodIsAskedWhileOneOfAStatefulSetThatIsGoneHasNotAnswered(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		stage model.ResizeStage
+		gone  bool
+		asked string
+	}{
+		{"its StatefulSet is there", model.ResizeAsked, false, ""},
+		{"its StatefulSet is gone", model.ResizeAsked, true, ""},
+		{"it has stopped, and its StatefulSet is gone", model.ResizeInfeasible, true, warm + "-0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.o.Resize, s.r.Resizing = canResize, &model.Resizing{Since: s.o.At}
+			for i := range s.o.Sets {
+				s.o.Sets[i].Resources = more
+			}
+			for i := range s.o.Pods {
+				s.o.Pods[i].Altered, s.o.Pods[i].Resources, s.o.Pods[i].Actual = true, little, little
+			}
+			p := s.podOf(hot + "-0")
+			p.Resources, p.Resize = more, c.stage
+			if c.gone {
+				s.o.Sets = slices.DeleteFunc(slices.Clone(s.o.Sets), func(o model.ObservedSet) bool { return o.Name == hot })
+			}
+			asked, d := "", s.decide()
+			for _, a := range d.Actions() {
+				if a.Kind == model.ActionResizePod {
+					asked = a.Pod
+				}
+			}
+			assert.Equal(t, c.asked, asked)
+		})
+	}
+}
+
+// A pod that a resume has started may come up later than another template is applied: it lacks what that brings then.
+func TestOtherAmountsThatComeDuringAResumeAreNoted(t *testing.T) {
+	for operation, noted := range map[model.OperationKind]bool{"": false, model.OperationResume: true} {
+		w := suspendedWorld(t, restartable(wantedCluster(3)))
+		s := &situation{d: restartable(wantedCluster(3)), o: w.observe(), r: w.record}
+		if s.d.Changes = []model.Change{{Class: model.ChangeResize, Set: hot}}; operation != "" {
+			s.r.Operation = &model.Operation{Kind: operation, Step: "data", Started: s.o.At, From: s.r.Sets, To: s.r.Suspended}
+		}
+		assert.Equal(t, noted, s.decide().Record.Resizing != nil, operation)
+	}
+}
+
 // Admission refuses it, or it is more than the machine has: once it was refused again it is said, and tried on.
 func TestAResizeThatKubernetesRefusesIsSaid(t *testing.T) {
 	w := resizedWorld(t)

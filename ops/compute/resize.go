@@ -32,7 +32,7 @@ func Begin(t *pass.Pass) {
 			next.Restart = by
 			t.Record.Resizing = &next
 		}
-	case view.ResizesByRestart(v), v.Suspending:
+	case view.ResizesByRestart(v), v.Suspending && !view.Resuming(v):
 	case slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) && !view.PendingRestart(v, s.Name) }):
 		t.Feedback("change_compute", model.StatusInProgress, "ResizeStarted", "running pods get other CPU and memory in place, one after the other, and none restarts for it")
 		aim.ComputeBegins(t)
@@ -110,10 +110,13 @@ func asks(v *view.View, p *model.Pod) bool { return !v.Live(p.Set).Resources.In(
 
 // next is the pod that is asked now: one at a time, and none of a set in which one has stopped. One
 // that is deferred holds up no other: each waits for its own machine. One that has not answered is asked
-// for something else before any other is.
+// for something else before any other is; while its StatefulSet is gone nobody knows for what.
 func next(v *view.View, lagging []*model.Pod) *model.Pod {
 	if i := slices.IndexFunc(lagging, func(p *model.Pod) bool { return p.Resize == model.ResizeAsked && asks(v, p) }); i >= 0 {
 		return lagging[i]
+	}
+	if v.AnyPod(func(p *model.Pod) bool { return p.Resize == model.ResizeAsked && v.Live(p.Set) == nil }) {
+		return nil
 	}
 	var asking *model.Pod
 	for _, p := range lagging {
