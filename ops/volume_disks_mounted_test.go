@@ -181,6 +181,32 @@ func TestATemplateGetsTheDisksBackThatNodesHave(t *testing.T) {
 	assert.Equal(t, mark1, manifest.TemplateOf(bare))
 }
 
+// A restart had stopped before its pod was seen with a further disk, and the disk was desired no more for a while. The
+// template mounted it with the mark of those that lack it, so that the pod restarted for nothing when it was desired again.
+func TestATemplateThatMountsADiskHasTheMarkOfAPodThatHasIt(t *testing.T) {
+	const both, first = model.SizeList("data0=1Gi,data1=1Gi,debug=1Gi"), model.SizeList("data0=1Gi,debug=1Gi")
+	put, two := materialises(t), twoDisksSet(t)
+	one, saved := put(two, nil, model.EffectiveSet{Sizes: first})
+	whole, _ := put(two, nil, model.EffectiveSet{Sizes: both})
+	lacks, has := manifest.TemplateOf(one), manifest.TemplateOf(whole)
+	fewer := twoDisksSet(t)
+	fewer.Object["spec"] = one.Object["spec"]
+	for _, c := range []struct{ name, marks, mounts, mark string }{
+		{"the pod is away", lacks, "data0", lacks},
+		{"it is seen, and CrateDB has not started in it", lacks + "," + has, "data0", has},
+		{"its node has the disk", lacks + "," + has, "data0,data1", has},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			stopped, next := put(fewer, saved, model.EffectiveSet{Template: model.TemplateKept, Sizes: both, Mounts: "data0", Marks: lacks})
+			require.Empty(t, manifest.UnusedDisksOf(stopped))
+			kept, next := put(fewer, next, model.EffectiveSet{Template: model.TemplateKept, Sizes: both, Mounts: c.mounts, Marks: c.marks})
+			assert.Equal(t, c.mark, manifest.TemplateOf(kept))
+			again, _ := put(two, next, model.EffectiveSet{})
+			assert.Equal(t, c.mark, manifest.TemplateOf(again), "it is the same where the disk is desired again")
+		})
+	}
+}
+
 // A StatefulSet loses a disk for two reasons. Each pod has come to do without it: then its mark stays. Or pods
 // have never had it: then it has the mark of those, also where the disk is desired no more.
 func TestAStatefulSetThatLosesADiskHasTheMarkOfItsPods(t *testing.T) {

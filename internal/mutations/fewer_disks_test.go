@@ -23,7 +23,7 @@ var fewerDisks = []mutation{
 	{"a template that is kept mounts the disks that nodes have", "KeepClaimTemplates", "e.Mounts = view.DisksInUse(v, e.Name, e.Sizes)", "_ = view.DisksInUse", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},
 	{"so does one that is recreated", "KeepClaimTemplates", "= op.Recreation.Mounts, op", "= \"\", op", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},
 	{"a disk on which nothing is is not forced on others", "hasDisk", "written(v, p, disk) || ", "true || ", "ops", "TestATemplateThatIsKeptMountsTheDisksThatNodesHave"},
-	{"such a template has the mark of the pods that run it", "markAs", "slices.Contains(model.Listed(e.Marks), markOf(set))", "true", "ops", "TestATemplateGetsTheDisksBackThatNodesHave"},
+	{"such a template has the mark of the pods that run it", "keepTemplate", "slices.Contains(model.Listed(e.Marks), hash)", "true", "ops", "TestATemplateGetsTheDisksBackThatNodesHave"},
 	{"a StatefulSet that loses what pods lack has their mark", "keptHash", "!e.Lacked && ", "", "ops", "TestAStatefulSetThatLosesADiskHasTheMarkOfItsPods"},
 	{"a pause keeps the exclusion while the template does without a disk", "StillLeaving", "|| !wide && t.Waits", "|| false && wide && t.Waits", "ops", "TestAPausedRemovalGivesTheExclusionBackOnceTheTemplateHasItsDisks"},
 }

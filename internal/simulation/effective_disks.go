@@ -38,10 +38,10 @@ func (w *world) keepsDisks(t *template, e *model.EffectiveSet, commit int, saved
 	if asWanted || changed {
 		mark = w.marks(t, e, wanted, known, saved)
 	}
-	if more := disksIn(e.Mounts) & t.shape.disks() &^ t.mounts; more != 0 && !asWanted {
-		t.mounts |= more
-		if next := w.marks(t, e, wanted, known, saved); mark == "" || slices.Contains(model.Listed(e.Marks), next) {
-			mark = next
+	if !asWanted {
+		t.mounts |= disksIn(e.Mounts) & t.shape.disks()
+		if says := t.says(); slices.Contains(model.Listed(e.Marks), says) {
+			mark = says
 		}
 	}
 	return mark

@@ -52,28 +52,24 @@ func keepsDisks(set, wanted *unstructured.Unstructured, sizes model.SizeList) {
 	}
 }
 
-// mountDisk has the template mount a disk as the first one; it says whether it did not do so before.
-func mountDisk(set *unstructured.Unstructured, first, name string) bool {
+// mountDisk has the template mount a disk as the first one.
+func mountDisk(set *unstructured.Unstructured, first, name string) {
 	at := mountOf(set, first)
 	to := strings.ReplaceAll(at, first, name)
-	if mountOf(set, name) != "" || to == at {
-		return false
+	if mountOf(set, name) == "" && to != at {
+		mountLike(set, first, name)
+		addFolders(set, at, to)
 	}
-	mountLike(set, first, name)
-	addFolders(set, at, to)
-	return true
 }
 
-// mountDisks has the template mount disks of which the StatefulSet has claim templates; it says whether the
-// template has changed.
-func mountDisks(set *unstructured.Unstructured, disks string) (changed bool) {
+// mountDisks has the template mount disks of which the StatefulSet has claim templates.
+func mountDisks(set *unstructured.Unstructured, disks string) {
 	has := diskNames(set)
 	for _, name := range model.Listed(disks) {
-		if slices.Contains(has, name) && mountDisk(set, has[0], name) {
-			changed = true
+		if slices.Contains(has, name) {
+			mountDisk(set, has[0], name)
 		}
 	}
-	return changed
 }
 
 // mountLike mounts a disk wherever the first one is mounted, behind the other disks: the mark of the template

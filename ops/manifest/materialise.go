@@ -135,25 +135,20 @@ func asWanted(wanted *unstructured.Unstructured, all []*unstructured.Unstructure
 }
 
 // keepTemplate gives a StatefulSet that is kept the disks that it has now: what is saved may have more,
-// or fewer. A pod template without one of its disks is another one.
+// or fewer. A pod template without one of its disks is another one. It has the mark of pods that run just what it
+// says. Where none does it keeps its mark: pods that lack a disk are known by that.
 func keepTemplate(set, wanted *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) {
 	changed := setDisks(set, wanted, saved, e.Sizes)
 	keepsDisks(set, wanted, e.Sizes)
 	if changed {
 		setTemplateHash(set, all, saved, e)
 	}
-	if mountDisks(set, e.Mounts) {
-		markAs(set, all, saved, e)
+	mountDisks(set, e.Mounts)
+	if e.Marks == "" {
+		return
 	}
-}
-
-// markAs gives the template the mark of pods that run what it says. Where none does it keeps its mark: pods
-// that lack a disk are known by that.
-func markAs(set *unstructured.Unstructured, all []*unstructured.Unstructured, saved model.Saved, e model.EffectiveSet) {
-	had := markOf(set)
-	setTemplateHash(set, all, saved, e)
-	if had != "" && !slices.Contains(model.Listed(e.Marks), markOf(set)) {
-		mark(set, had)
+	if hash := templateHash(set, nil); slices.Contains(model.Listed(e.Marks), hash) {
+		mark(set, hash)
 	}
 }
 
