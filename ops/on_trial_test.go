@@ -300,6 +300,35 @@ func TestTheOnlyVoterThatComesUpWaitsForATrialWhereTheRecordWasLost(t *testing.T
 	}
 }
 
+// Seed 5000409478: a data node came onto an untried template while no master was there, and then the correction of the
+// masters waited for it. It joins only once there is a master.
+func TestStuckVotersAreReplacedBeforeAGroupOnTrialThatWaitsForAMaster(t *testing.T) {
+	for _, c := range []struct {
+		name, master, replaced string
+	}{
+		{"there is no master", "", hot + "-0"},
+		{"there is one", "node", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t3", warm: "t3"})
+			s.r.OnTrial, s.r.Verified = []string{hot, warm}, []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			s.o.Database.MasterNode = c.master
+			for name, template := range map[string]string{hot + "-0": "t2", hot + "-1": "t2", warm + "-0": "t3"} {
+				s.away(name)
+				p := s.podOf(name)
+				p.Template, p.Created, p.Started = template, s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
+			}
+			s.podOf(hot + "-2").Template = "t1"
+			replaced := ""
+			if d := s.inSync(); d.Disruptive != nil {
+				replaced = d.Disruptive.Pod
+			}
+			assert.Equal(t, c.replaced, replaced)
+		})
+	}
+}
+
 // Seed 770189960: an upgrade had stopped at the first of two nodes, so there is no master, and the
 // release was to take off what somebody excludes, which only a master can.
 func TestExclusionsThatNobodyCanGiveBackKeepNoCorrectionWaiting(t *testing.T) {
