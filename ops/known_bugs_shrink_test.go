@@ -432,3 +432,28 @@ func TestAShrinkGoesOnWhereSomebodyRaisesTheReplicasAgain(t *testing.T) {
 	checkShrunk(t, w, 4)
 	assert.Equal(t, []string{cold + " 3 to 1", cold + " 2 to 1"}, w.lowered)
 }
+
+// A shrink was taken back while the pod of a node that stays was stuck on a template that cannot run, and the correction comes
+// by an upgrade. Nobody acknowledges node checks while a node is missing, and the upgrade waited for the shrink.
+func TestAShrinkThatIsTakenBackWaitsForNoNodeThatIsMissing(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		from int
+		ends bool
+	}{
+		{"no node has left", 3, true},
+		{"a node has left, and node check 1 says that there are too few", 4, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			from := []model.RecordedSet{{Name: hot, Group: "hot", Replicas: c.from}}
+			s.r.Operation = &model.Operation{Kind: model.OperationShrink, Step: model.StepAcknowledge, Started: s.o.At, Revision: s.d.Revision, From: from, To: from, Shrink: &model.Shrink{Before: c.from}}
+			s.o.Database.NodeChecks = []model.NodeCheck{{NodeID: hot + "/0", ID: 1}}
+			s.podOf(hot + "-1").Waiting = "ImagePullBackOff"
+			s.away(hot + "-1")
+			d := s.decide()
+			assert.Equal(t, c.ends, kindOf(d) != model.OperationShrink, "%v", d.Waits)
+			assert.Equal(t, !c.ends, slices.Contains(reasons(d.Waits), "node-checks-acknowledged"))
+		})
+	}
+}

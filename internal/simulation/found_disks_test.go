@@ -31,6 +31,8 @@ func TestWhatWasFoundOfDisksThatComeAndGoStaysCorrected(t *testing.T) {
 		2300040569: "another template is due for an emptied node that has taken a copy again",
 		2300054211: "one volume of a drained node goes by consent, and another because somebody has deleted its claim",
 		2300027007: "a table wants nodes that wait until all pods have a further disk",
+		5000006777: "a restart stops before its pod is seen with a further disk, and fewer disks are desired for a while",
+		5600005598: "fewer disks are desired while the first pod with a further one is away, and then more again",
 		// Where the judge or the model was wrong.
 		2300038067: "a release and an abort within a second",
 		2300001584: "the old number of disks is pushed while an emptied node is excluded",

@@ -34,6 +34,9 @@ func TestWhatWasFoundOfResizedPodsStaysCorrected(t *testing.T) {
 		2100000601: "other amounts come while the cluster is made, and no pod is ever asked",
 		2100000084: "a restart that brings other amounts is taken back, and the pods that it did not reach are never asked",
 		2100001554: "a pod that came by hand is called resized",
+		5500019166: "a pod has not answered while its StatefulSet is gone, and another one is asked",
+		5100002459: "other amounts come with a template that a resume tries, and that is taken back",
+		5000409478: "a data node is on trial without a master, and the masters are never replaced that are stuck",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)
 		require.Nil(t, result.Violation, "%s: make replay SEED=%d", name, seed)

@@ -328,11 +328,9 @@ func sizes(v *view.View, from []model.RecordedSet) string {
 	return strings.Join(parts, ", ")
 }
 
-// shrinkAcknowledge is the last step: reacknowledge does it, and this waits for it.
+// shrinkAcknowledge is the last step: reacknowledge does it, and this waits for it. Where no node has left it does not:
+// a node that is missing may wait for what comes after this shrink.
 func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
-	if t.Waits(gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View))) {
-		return
-	}
 	op.To = slices.Clone(op.From)
 	smaller := false
 	for i := range op.To {
@@ -341,6 +339,9 @@ func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
 	}
 	if !smaller {
 		shrinkEnds(t, op)
+		return
+	}
+	if t.Waits(gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View))) {
 		return
 	}
 	t.Record.Operation = nil
