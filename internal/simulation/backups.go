@@ -43,6 +43,7 @@ type snapshotTaken struct {
 	due          millis // when it ends
 	nodes        uint64 // whose primaries it takes, by slot
 	partial      bool
+	held         bool    // the store has held its statement
 	of           []taken // what it has of each table, where there are drills
 }
 

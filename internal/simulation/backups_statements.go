@@ -131,7 +131,7 @@ func (w *world) createSnapshot(in, name string, rest []string, d *daemon, held b
 	if slices.ContainsFunc(f.snapshots, func(s snapshotTaken) bool { return s.name == name }) {
 		return fmt.Errorf("%w: Invalid snapshot name [%s], snapshot with the same name already exists", execute.ErrSnapshotExists, name)
 	}
-	s := snapshotTaken{name: name, state: model.SnapshotInProgress, began: w.now, all: strings.HasPrefix(rest[0], " ALL ")}
+	s := snapshotTaken{name: name, state: model.SnapshotInProgress, began: w.now, held: held, all: strings.HasPrefix(rest[0], " ALL ")}
 	s.whole = s.all || w.skips(d, name)
 	for i := range w.tables {
 		t := &w.tables[i]

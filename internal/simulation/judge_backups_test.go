@@ -39,6 +39,12 @@ func TestTheJudgeOfSnapshotsNotices(t *testing.T) {
 			taken(w, running)
 			w.judge.beginsSnapshot(w, w.daemons[0], &w.known[0], &snapshotTaken{name: oursPrefix + "now-20260102t030501z"}, false)
 		}},
+		{"two at once, of which the store has held one", "", func(w *world) {
+			late := running
+			late.held = true
+			taken(w, late)
+			w.judge.beginsSnapshot(w, w.daemons[0], &w.known[0], &snapshotTaken{name: oursPrefix + "now-20260102t030501z"}, false)
+		}},
 		{"nodes of two versions", "snapshot", func(w *world) {
 			w.templates[w.slots[w.used[0]].pod.template].version = upgradeTo
 			w.slots[w.used[1]].pod.template = len(w.templates)
