@@ -167,3 +167,36 @@ func TestAPodThatIsNewerThanItsSetGetsWhatIsDesired(t *testing.T) {
 		})
 	}
 }
+
+// A person wants all pods restarted and pushes another version, and pods of another group cannot run. The first group got the
+// new template, went back for the pods that cannot run, and got it again, pass by pass. On what it has gone back to its pods
+// have joined; on the new one none has.
+func TestAnUpgradeTurnsToPodsThatCannotRunBeforeItsGroupHasTheNewTemplate(t *testing.T) {
+	for _, c := range []struct {
+		name, live, set string
+		pending         bool
+	}{
+		{"no pod of the group can be on the new template", "t1", warm, true},
+		{"pods of the group have joined on the new template", "t3", hot, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: c.live, warm: "t3"})
+			s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t3"}}
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &model.Upgrade{OldVersion: "5.9.1", NewVersion: "5.10.1"}, Restart: &model.Restart{Set: hot, Remembered: "t1", Since: s.o.At, Before: s.o.At}}
+			s.r.Version, s.d.Version = "5.9.1", "5.10.1"
+			if c.pending {
+				s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: hot}}
+			} else {
+				s.podOf(hot + "-0").Template = c.live
+			}
+			s.away(warm + "-0")
+			p := s.podOf(warm + "-0")
+			p.Template, p.Waiting, p.Started = "t2", "CrashLoopBackOff", time.Time{}
+			d := s.inSync()
+			require.NotNil(t, d.Record.Operation)
+			assert.Equal(t, c.set, d.Record.Operation.Restart.Set, "%v", d.Waits)
+		})
+	}
+}

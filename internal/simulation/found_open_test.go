@@ -65,6 +65,7 @@ func TestWhatWasLeftOpenStaysCorrected(t *testing.T) {
 		3000014926: "what people exclude keeps ours while the cluster is released, and then their node is gone",
 		3000002809: "the answer to an exchange of names is lost, and the node that is asked then is behind",
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
+		5710003824: "a person wants a restart, an upgrade is due, and pods of the second group cannot run",
 		// Where the judge, the model or its people were wrong.
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",
 		2400015467: "somebody makes a StatefulSet in the place of one that is recreated with fewer disks",

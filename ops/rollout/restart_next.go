@@ -93,7 +93,7 @@ func staysWith(v *view.View, op *model.Operation, next string) bool {
 	}
 	// Where the nodes cannot be read nobody knows whether the set may roll back before the next one.
 	unread := v.Contact() && !v.Observed.Database.NodesKnown
-	if aim.JoinedOnLive(v, set) {
+	if aim.JoinedOnLive(v, set) && !view.PendingRestart(v, set) {
 		return op.Kind == model.OperationUpgrade
 	}
 	return unread || !aim.Failing(v, next) && !aim.StuckOnLive(v, next)
