@@ -23,6 +23,7 @@ const setYAML = `{
    "containers":[
     {"name":"sql-exporter","image":"exporter:1"},
     {"name":"crate","image":"crate:5.10.1","env":[{"name":"CRATE_HEAP_SIZE","value":"1"}],
+     "ports":[{"name":"http","containerPort":4200}],"volumeMounts":[{"name":"data0","mountPath":"/data/data0"}],
      "command":["/docker-entrypoint.sh","crate","-Ccluster.name=x","-Ccluster.initial_master_nodes=data-hot-0,data-hot-1,data-hot-2",
       "-Cgateway.recover_after_data_nodes=2","-Cgateway.expected_data_nodes=3","-Cstats.enabled=true"]}]}},
   "volumeClaimTemplates":[{"metadata":{"name":"data0"},"spec":{"resources":{"requests":{"storage":"1Gi"}}}}]}}`
@@ -70,6 +71,10 @@ func TestADifferenceIsClassedByWhatItTakes(t *testing.T) {
 		{name: "what Kubernetes keeps", replace: []string{`"serviceName":"cratedb"`, `"serviceName":"x"`}, class: model.ChangeImmutable, path: "spec.serviceName"},
 		{name: "restarts behind our back", replace: []string{"OnDelete", "RollingUpdate"}, class: model.ChangeRestart, path: "spec.updateStrategy.type"},
 		{name: "what is empty and was not there", replace: []string{`"terminationGracePeriodSeconds":1200`, `"terminationGracePeriodSeconds":1200,"tolerations":[],"securityContext":{},"hostname":""`}, none: true},
+		{name: "a second mount of a volume", replace: []string{`{"name":"data0","mountPath":"/data/data0"}`, `{"name":"data0","mountPath":"/data/data0"},{"name":"data0","mountPath":"/more"}`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].volumeMounts[mountPath=/more]"},
+		{name: "a second mount of a volume, before the first", replace: []string{`{"name":"data0","mountPath":"/data/data0"}`, `{"name":"data0","mountPath":"/more"},{"name":"data0","mountPath":"/data/data0"}`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].volumeMounts[mountPath=/more]"},
+		{name: "a port more", replace: []string{`{"name":"http","containerPort":4200}`, `{"name":"http","containerPort":4200},{"name":"more","containerPort":53,"protocol":"UDP"}`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].ports[containerPort=53,protocol=UDP]"},
+		{name: "a port of another name", replace: []string{`{"name":"http","containerPort":4200}`, `{"name":"https","containerPort":4200}`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].ports[containerPort=4200].name", words: "https"},
 		{name: "a list that was not there", replace: []string{`"terminationGracePeriodSeconds":1200`, `"terminationGracePeriodSeconds":1200,"tolerations":[{"operator":"Exists"}]`}, class: model.ChangeRestart, path: "spec.template.spec.tolerations", words: "[1 items]"},
 		{name: "a longer list without names", replace: []string{`"mkdir","-p"`, `"mkdir","-p","/data"`}, class: model.ChangeRestart, path: "spec.template.spec.initContainers[mkdir].command[2]", words: "/data"},
 		{name: "a long text", replace: []string{`"value":"1"`, `"value":"` + strings.Repeat("1", 121) + `"`}, class: model.ChangeRestart, path: "spec.template.spec.containers[crate].env[CRATE_HEAP_SIZE].value", words: strings.Repeat("1", 117) + "…"},
@@ -88,6 +93,22 @@ func TestADifferenceIsClassedByWhatItTakes(t *testing.T) {
 			if c.words != "" {
 				assert.Equal(t, c.words, got[0].New)
 			}
+		})
+	}
+}
+
+// Mounts of one volume, and items that are alike in all by which they are told apart, are no difference to themselves:
+// a restart would wait for ever for a template that has it.
+func TestAStatefulSetDoesNotDifferFromItself(t *testing.T) {
+	for name, replace := range map[string][]string{
+		"two mounts of a volume":   {`{"name":"data0","mountPath":"/data/data0"}`, `{"name":"data0","mountPath":"/more"},{"name":"data0","mountPath":"/data/data0"}`},
+		"two mounts at one folder": {`{"name":"data0","mountPath":"/data/data0"}`, `{"name":"data0","mountPath":"/data/data0"},{"name":"debug","mountPath":"/data/data0"}`},
+		"a variable twice":         {`{"name":"CRATE_HEAP_SIZE","value":"1"}`, `{"name":"CRATE_HEAP_SIZE","value":"1"},{"name":"CRATE_HEAP_SIZE","value":"2"}`},
+		"mounts without a folder":  {`{"name":"data0","mountPath":"/data/data0"}`, `{"name":"data0"},{"name":"data0","readOnly":true}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := []*unstructured.Unstructured{statefulSet(t, replace...)}
+			assert.Empty(t, manifest.Classify(set, set))
 		})
 	}
 }

@@ -54,7 +54,7 @@ func TestATemplateMountsTheDisksThatItsStatefulSetHas(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{
 		"disks spec.template.spec.containers[crate].command[path.data]", "disks spec.template.spec.containers[crate].command[blobs.path]",
-		"disks spec.template.spec.containers[crate].volumeMounts[data1]", "disks spec.volumeClaimTemplates[data1]",
+		"disks spec.template.spec.containers[crate].volumeMounts[mountPath=/data/data1]", "disks spec.volumeClaimTemplates[data1]",
 	}, classes)
 
 	// It is recreated with the claim template, and its pods stay as they are.
@@ -147,5 +147,26 @@ func TestATemplateKeepsADiskThatIsToGo(t *testing.T) {
 	}
 	for _, change := range manifest.Classify([]*unstructured.Unstructured{desired}, []*unstructured.Unstructured{whole}) {
 		assert.False(t, change.Restarts(), change.Path)
+	}
+}
+
+// A second mount of the first disk, by a patch, is none that another disk has as well.
+func TestADiskThatIsToGoStaysMountedBesideASecondMountOfTheFirst(t *testing.T) {
+	for name, mounts := range map[string]string{
+		"behind": `{"name":"data0","mountPath":"/data/data0"},{"name":"data0","mountPath":"/more"}`,
+		"before": `{"name":"data0","mountPath":"/more"},{"name":"data0","mountPath":"/data/data0"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			put := materialises(t)
+			two := &unstructured.Unstructured{}
+			require.NoError(t, two.UnmarshalJSON([]byte(strings.Replace(setWithTwoDisks, `{"name":"data0","mountPath":"/data/data0"}`, mounts, 1))))
+			one, _ := put(two, nil, model.EffectiveSet{Sizes: "data0=1Gi,debug=1Gi"})
+			set, _ := put(one, nil, model.EffectiveSet{Sizes: "data0=1Gi,data1=1Gi,debug=1Gi"})
+			assert.Equal(t, "/data/data0,/data/data1", manifest.ArgumentOf(set, "path.data"))
+			text, err := json.Marshal(set.Object)
+			require.NoError(t, err)
+			assert.Equal(t, 1, strings.Count(string(text), `"mountPath":"/data/data1"`))
+			assert.Equal(t, 1, strings.Count(string(text), `"mountPath":"/more"`))
+		})
 	}
 }

@@ -21,6 +21,7 @@ var mergeKeys = map[string][]string{
 	"secrets":                   {"name"},
 	"resourceClaims":            {"name"},
 	"volumeMounts":              {"mountPath"},
+	"ports":                     {"containerPort", "protocol"},
 	"volumeDevices":             {"devicePath"},
 	"topologySpreadConstraints": {"topologyKey", "whenUnsatisfiable"},
 	"hostAliases":               {"ip"},
@@ -45,13 +46,8 @@ func (d *differ) keysOf(at place, items []any, owned *fieldpath.Set) []string {
 		return nil
 	}
 	keys := mergeKeys[at.name]
-	if at.name == "ports" {
-		switch {
-		case d.key.Kind == "Service" && at.text == "spec.ports":
-			keys = []string{"port", "protocol"}
-		case at.parent != "" && hasField(items, "containerPort"):
-			keys = []string{"containerPort", "protocol"}
-		}
+	if d.key.Kind == "Service" && at.text == "spec.ports" {
+		keys = []string{"port", "protocol"}
 	}
 	if len(keys) == 0 || !hasField(items, keys[0]) {
 		return nil
@@ -153,6 +149,25 @@ func index(keys []string, items []any) (map[string]any, []string, bool) {
 		order = append(order, name)
 	}
 	return byName, order, true
+}
+
+// ItemNames names the items of a list of a pod template as paths do: "mountPath=/data", and "name=crate" also where
+// the API server merges by nothing. It is nil where an item has no such name, or two have the same one.
+func ItemNames(list string, items []any) []string {
+	keys, out := mergeKeys[list], make([]string, 0, len(items))
+	for _, item := range items {
+		object, _ := item.(map[string]any)
+		name, ok := itemName(keys, object)
+		if keys == nil {
+			name = displayName(object)
+			name, ok = "name="+name, name != ""
+		}
+		if !ok || slices.Contains(out, name) {
+			return nil
+		}
+		out = append(out, name)
+	}
+	return out
 }
 
 // itemName is "name=crate"; TCP, the default protocol, is left out.

@@ -241,7 +241,7 @@ func TestWithTheDaemonsOwnExportersNoPatchKeepsTheOthers(t *testing.T) {
 	found := lines(r.Differences)
 	for _, want := range []string{
 		"StatefulSet spec.template.spec.containers[crate].env[CRATE_JAVA_OPTS].value: at-restart",
-		"StatefulSet spec.template.spec.containers[crate].volumeMounts[jmxdir].mountPath: at-restart",
+		"StatefulSet spec.template.spec.containers[crate].volumeMounts[mountPath=/var/lib/crate/crate-jmx-exporter.jar]: at-restart",
 		`ConfigMap data["sql-exporter.yaml"]: in-place`,
 	} {
 		assert.Contains(t, found, want)

@@ -248,6 +248,7 @@ func ownersOf(o *unstructured.Unstructured) []Difference {
 // a command.
 func locate(path string, live, rendered map[string]any) (at string, from, to any) {
 	from, to = any(live), any(rendered)
+	field := ""
 	for rest := path; rest != ""; {
 		var name string
 		if inner, ok := strings.CutPrefix(rest, "["); ok {
@@ -256,13 +257,13 @@ func locate(path string, live, rendered map[string]any) (at string, from, to any
 				return path, nil, nil
 			}
 			name, rest = inner[:end], inner[end+1:]
-			from, to = itemOf(from, name), itemOf(to, name)
+			from, to = itemAt(field, from, name), itemAt(field, to, name)
 			at += "[" + name + "]"
 			continue
 		}
 		name, rest = nextKey(strings.TrimPrefix(rest, "."), from, to)
 		from, to = valueOf(from, name), valueOf(to, name)
-		at = compare.Field(at, name)
+		field, at = name, compare.Field(at, name)
 	}
 	return at, from, to
 }
@@ -289,11 +290,22 @@ func valueOf(v any, key string) any {
 	return m[key]
 }
 
-func itemOf(v any, name string) any {
+// itemAt is the item of a list that a path of ops/manifest names, or numbers; nil where there is none.
+func itemAt(field string, v any, name string) any {
 	list, _ := v.([]any)
+	for i, is := range compare.ItemNames(field, list) {
+		if strings.TrimPrefix(is, "name=") == name {
+			return list[i]
+		}
+	}
 	if at, err := strconv.Atoi(name); err == nil && at < len(list) {
 		return list[at]
 	}
+	return nil
+}
+
+func itemOf(v any, name string) any {
+	list, _ := v.([]any)
 	for _, item := range list {
 		m, _ := item.(map[string]any)
 		if m["name"] == name || mapAt(m, "metadata")["name"] == name {

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -99,8 +100,8 @@ func withoutDisks(set *unstructured.Unstructured, disks []string) *unstructured.
 	return set
 }
 
-// compare walks both values. Paths name items of lists by their name:
-// spec.template.spec.containers[crate].image.
+// compare walks both values. Paths name items of lists by their name, or as the API server tells them apart:
+// spec.template.spec.containers[crate].image, spec.template.spec.containers[crate].volumeMounts[mountPath=/data].
 func (c *comparison) compare(path string, old, wanted any) {
 	if strings.HasSuffix(path, "metadata.annotations") {
 		// A definition may have none, beside those in which we keep our books.
@@ -157,18 +158,21 @@ func (c *comparison) lists(path string, old, wanted []any) {
 		c.arguments(path, old, wanted)
 		return
 	}
-	if !named(old) || !named(wanted) {
+	list := path[strings.LastIndexByte(path, '.')+1:]
+	before, after := compare.ItemNames(list, old), compare.ItemNames(list, wanted)
+	if before == nil || after == nil {
 		for i := range max(len(old), len(wanted)) {
 			c.compare(path+"["+strconv.Itoa(i)+"]", item(old, i), item(wanted, i))
 		}
 		return
 	}
-	for _, o := range old {
-		c.compare(path+"["+nameOf(o)+"]", o, byName(wanted, nameOf(o)))
+	at := func(name string) string { return path + "[" + strings.TrimPrefix(name, "name=") + "]" }
+	for i, name := range before {
+		c.compare(at(name), old[i], item(wanted, slices.Index(after, name)))
 	}
-	for _, w := range wanted {
-		if byName(old, nameOf(w)) == nil {
-			c.compare(path+"["+nameOf(w)+"]", nil, w)
+	for i, name := range after {
+		if !slices.Contains(before, name) {
+			c.compare(at(name), nil, wanted[i])
 		}
 	}
 }
@@ -260,26 +264,8 @@ func classOf(path string) (model.ChangeClass, bool) {
 	return model.ChangeInPlace, true
 }
 
-func named(list []any) bool {
-	for _, v := range list {
-		if nameOf(v) == "" {
-			return false
-		}
-	}
-	return true
-}
-
-func byName(list []any, name string) any {
-	for _, v := range list {
-		if nameOf(v) == name {
-			return v
-		}
-	}
-	return nil
-}
-
 func item(list []any, i int) any {
-	if i < len(list) {
+	if i >= 0 && i < len(list) {
 		return list[i]
 	}
 	return nil

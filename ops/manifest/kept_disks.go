@@ -15,7 +15,8 @@ func UnusedDisksOf(set *unstructured.Unstructured) string {
 	return strings.Join(slices.DeleteFunc(diskNames(set), func(name string) bool { return mountOf(set, name) != "" }), ",")
 }
 
-// mountOf is where CrateDB's container mounts the volume of a claim template; "" where it does not.
+// mountOf is where CrateDB's container mounts the volume of a claim template; "" where it does not. Of several mounts
+// it is the one with the disk's name in its path: no disk is mounted as the others are.
 func mountOf(set *unstructured.Unstructured, name string) string {
 	path := ""
 	eachContainer(set, func(container map[string]any) {
@@ -24,7 +25,7 @@ func mountOf(set *unstructured.Unstructured, name string) string {
 		}
 		mounts, _ := container["volumeMounts"].([]any)
 		for _, item := range mounts {
-			if mount, _ := item.(map[string]any); mount["name"] == name {
+			if mount, _ := item.(map[string]any); mount["name"] == name && !strings.Contains(path, name) {
 				path, _ = mount["mountPath"].(string)
 			}
 		}
@@ -72,7 +73,7 @@ func mountDisks(set *unstructured.Unstructured, disks string) {
 	}
 }
 
-// mountLike mounts a disk wherever the first one is mounted, behind the other disks: the mark of the template
+// mountLike mounts a disk wherever the first one is mounted by its name, behind the other disks: the mark of the template
 // is the one that it had where it mounted the disk before.
 func mountLike(set *unstructured.Unstructured, first, name string) {
 	eachContainer(set, func(container map[string]any) {
@@ -84,7 +85,7 @@ func mountLike(set *unstructured.Unstructured, first, name string) {
 			if of, _ := mount["name"].(string); model.DataVolume(of) {
 				behind = i + 1
 			}
-			if path, _ := mount["mountPath"].(string); mount["name"] == first {
+			if path, _ := mount["mountPath"].(string); mount["name"] == first && strings.Contains(path, first) {
 				next := (&unstructured.Unstructured{Object: mount}).DeepCopy().Object
 				next["name"], next["mountPath"] = name, strings.ReplaceAll(path, first, name)
 				added = append(added, any(next))

@@ -308,23 +308,6 @@ func Pack(sets []*unstructured.Unstructured) model.Saved {
 	return saved
 }
 
-// nameOf is what identifies an item of a list: its name, for volume claims that
-// of their metadata; "" when it has none.
-func nameOf(item any) string {
-	m, ok := item.(map[string]any)
-	if !ok {
-		return ""
-	}
-	if s, ok := m["name"].(string); ok {
-		return s
-	}
-	if meta, ok := m["metadata"].(map[string]any); ok {
-		s, _ := meta["name"].(string)
-		return s
-	}
-	return ""
-}
-
 // ArgumentOf is what a StatefulSet's template gives CrateDB for a setting on the
 // command line, the last one counts; "" where it gives nothing.
 func ArgumentOf(set *unstructured.Unstructured, setting string) string {

@@ -34,6 +34,7 @@ type wish struct {
 	class                 string // of each disk; "" for default
 	disks                 int    // of each node; 0 for 1
 	backups               string // lines of spec.backups; "" for none
+	pod                   string // of the pod template of each StatefulSet, a patch in braces; "" for none
 }
 
 func basic() wish { return wish{version: "6.3.7", memory: "4Gi", hot: 3, diskSize: "64GiB"} }
@@ -47,6 +48,9 @@ func (w wish) yaml() string {
 	}
 	if w.backups != "" {
 		fmt.Fprintf(&b, "  backups: {%s}\n", w.backups)
+	}
+	if w.pod != "" {
+		fmt.Fprintf(&b, "  patches:\n  - target: {kind: StatefulSet}\n    patch: |\n      {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: all}, spec: {template: {spec: %s}}}\n", w.pod)
 	}
 	b.WriteString("  nodes:\n")
 	resources := func() string {
@@ -323,21 +327,6 @@ func TestARestartBeforeVolumesAreReplacedStandsBeforeIt(t *testing.T) {
 			assert.Equal(t, []int{0, 3, 3}, []int{course.Operations[0].Restarts, course.Operations[1].Restarts, course.Operations[2].Restarts})
 		})
 	}
-}
-
-// A pod that has come and is ready restarts in its turn, and once.
-func TestAGrowWithOtherMemoryRestartsEachPodOnceInOrder(t *testing.T) {
-	from, to := basic(), basic()
-	to.hot, to.memory = 4, "8Gi"
-	course := between(t, from, to, nil)
-	assert.Equal(t, []string{"grow", "restart"}, kinds(course))
-	var restarted []string
-	for _, s := range course.Steps {
-		if s.Action == string(model.ActionRestartPod) {
-			restarted = append(restarted, s.Target)
-		}
-	}
-	assert.Equal(t, []string{hot + "-0", hot + "-1", hot + "-2", hot + "-3"}, restarted)
 }
 
 func TestANewClusterIsABootstrap(t *testing.T) {

@@ -27,6 +27,14 @@ func TestFieldsAreWeighedByWhatTheyAskFor(t *testing.T) {
 		{"a larger disk", func(w *wish) { w.diskSize = "128GiB" }, "spec.volumeClaimTemplates[name=data0].spec.resources.requests.storage", plan.ByOperation, ""},
 		{"a VolumeAttributesClass", func(w *wish) { w.diskSize += ", volumeAttributesClass: gold" }, "spec.volumeClaimTemplates[name=data0].spec.volumeAttributesClassName", plan.ByOperation, ""},
 		{"a smaller disk", func(w *wish) { w.diskSize = "8GiB" }, "spec.volumeClaimTemplates[name=data0].spec.resources.requests.storage", plan.Refused, "volume-cannot-shrink"},
+		{"a mount", func(w *wish) {
+			w.pod = "{containers: [{name: crate, volumeMounts: [{name: debug, mountPath: /elsewhere}]}]}"
+		}, "spec.template.spec.containers[name=crate].volumeMounts[mountPath=/elsewhere]", plan.Restart, ""},
+		{"a port", func(w *wish) { w.pod = "{containers: [{name: crate, ports: [{name: more, containerPort: 9100}]}]}" }, "spec.template.spec.containers[name=crate].ports[containerPort=9100]", plan.Restart, ""},
+		{"a name of a host", func(w *wish) { w.pod = "{hostAliases: [{ip: 10.0.0.1, hostnames: [kdc]}]}" }, "spec.template.spec.hostAliases", plan.Restart, ""},
+		{"how pods are spread", func(w *wish) {
+			w.pod = "{topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]}"
+		}, "spec.template.spec.topologySpreadConstraints", plan.Restart, ""},
 		{"what waits behind a refusal", func(w *wish) { w.diskSize, w.memory = "8GiB", "8Gi" }, "spec.template.spec.containers[name=crate].resources.limits.memory", plan.Refused, "volume-cannot-shrink"},
 	} {
 		t.Run(situation.name, func(t *testing.T) {
