@@ -177,6 +177,9 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"no Kubernetes node takes it, by policy: an autoscaler adds one for a pod that is pending", func(s *situation) {
 			s.o.Placement, s.d.Operations.NoNodeFits = model.Placement{Pod: hot + "-1", Why: "cordoned"}, "proceed"
 		}, ""},
+		{"a later pod mounts a claim that does not exist", func(s *situation) {
+			s.o.Placement = model.Placement{Pod: hot + "-1", Claim: "backups"}
+		}, "no-node-fits"},
 		{"a Node was added", func(s *situation) { s.o.Placement = model.Placement{} }, ""},
 		{"nobody knows whether a Node takes it", func(s *situation) { s.o.Placement = model.Placement{Unread: "Nodes may not be read"} }, ""},
 		{"the allocation unknown", func(s *situation) { s.o.Database.AllocationKnown = false }, "allocation-known"},

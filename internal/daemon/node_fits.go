@@ -73,11 +73,41 @@ func (w *worker) readNodeFits(ctx context.Context, desired model.Desired, rec mo
 		return model.Placement{}
 	}
 	before := w.nodeFits.last.Unread
-	w.nodeFits.at, w.nodeFits.of, w.nodeFits.last = now, of, w.nodeFits.read(ctx, w.kube, pods, standing)
+	w.nodeFits.at, w.nodeFits.of, w.nodeFits.last = now, of, mountsMissing(ctx, w.kube, w.key.Namespace, pods)
+	if w.nodeFits.last.Pod == "" {
+		unread := w.nodeFits.last.Unread
+		w.nodeFits.last = w.nodeFits.read(ctx, w.kube, pods, standing)
+		w.nodeFits.last.Unread = cmp.Or(w.nodeFits.last.Unread, unread)
+	}
 	if said := w.nodeFits.last.Unread; said != "" && said != before {
 		w.log.Warn("whether a Kubernetes node takes the pods that are restarted is not known, and nothing waits for it", "why", said)
 	}
 	return w.nodeFits.last
+}
+
+// mountsMissing is the first pod whose template mounts a PersistentVolumeClaim by its name that does not exist: no Node
+// takes it. The watches have only claims of StatefulSets. A list needs no other right than they do.
+func mountsMissing(ctx context.Context, kube kubernetes.Interface, namespace string, pods []placement.Pod) (found model.Placement) {
+	ctx, cancel := context.WithTimeout(ctx, fitsWithin)
+	defer cancel()
+	asked := map[string]bool{}
+	for _, p := range pods {
+		for _, v := range p.Spec.Volumes {
+			if v.PersistentVolumeClaim == nil || asked[v.PersistentVolumeClaim.ClaimName] {
+				continue
+			}
+			name := v.PersistentVolumeClaim.ClaimName
+			asked[name] = true
+			list, err := kube.CoreV1().PersistentVolumeClaims(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+			switch {
+			case err != nil:
+				found.Unread = fmt.Sprintf("PersistentVolumeClaim %s could not be read: %v", name, err)
+			case !slices.ContainsFunc(list.Items, func(c corev1.PersistentVolumeClaim) bool { return c.Name == name }):
+				return model.Placement{Pod: p.Name, Claim: name}
+			}
+		}
+	}
+	return found
 }
 
 // outdated are the pods that are not on their StatefulSet's template, and those that stay.

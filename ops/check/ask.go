@@ -145,9 +145,9 @@ func (m *Move) nodeFits(v *view.View) (model.Reason, bool) {
 	}
 	found := &v.Observed.Placement
 	if why := found.Now[m.Going.Name]; found.Pod == "" && why != "" {
-		return gates.NodeFits(m.Going.Name, why)
+		return gates.NodeFits(m.Going.Name, why, "")
 	}
-	return gates.NodeFits(found.Pod, found.Why)
+	return gates.NodeFits(found.Pod, found.Why, found.Claim)
 }
 
 func (m *Move) masterStable(v *view.View) (model.Reason, bool) {
