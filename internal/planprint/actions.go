@@ -18,7 +18,7 @@ var sentences = map[string]string{
 	string(model.ActionSetUser):               "make user",
 	string(model.ActionVerifyUser):            "try the password of user",
 	string(model.ActionChangePassword):        "change the password of user",
-	string(model.ActionAnnotateClaim):         "note whose data is on",
+	string(model.ActionAnnotateClaim):         "write the cluster id on volume claim",
 	string(model.ActionAcknowledgeNodeChecks): "acknowledge node check 1 of the",
 	string(model.ActionSetBudget):             "set PodDisruptionBudget",
 	string(model.ActionRecreatePod):           "recreate pod",

@@ -191,7 +191,7 @@ func TestStepsThatRepeatAreOneLine(t *testing.T) {
 	}{
 		{"one", restart("a-0"), []string{"take the allocation lock for a-0", "restart pod a-0", "give the allocation lock back for a-0"}},
 		{"one pod after the other", restart("a-0", "a-1", "a-2"), []string{"one after the other a-0, a-1, a-2: take the allocation lock, restart the pod, give the allocation lock back"}},
-		{"with what is written of each", claims(restart("a-0", "a-1"), "a-0", "a-1"), []string{"one after the other a-0, a-1: take the allocation lock, restart the pod, give the allocation lock back, note whose data is on data0-…, debug-… (written)"}},
+		{"with what is written of each", claims(restart("a-0", "a-1"), "a-0", "a-1"), []string{"one after the other a-0, a-1: take the allocation lock, restart the pod, give the allocation lock back, write the cluster id on volume claim data0-…, debug-… (written)"}},
 		{"something between", append(append(restart("a-0", "a-1"), plan.Step{Action: "apply", Target: "a"}), restart("b-0", "b-1")...),
 			[]string{"one after the other a-0, a-1: take the allocation lock, restart the pod, give the allocation lock back", "apply StatefulSet a", "one after the other b-0, b-1: take the allocation lock, restart the pod, give the allocation lock back"}},
 		{"something at the end", append(restart("a-0", "a-1"), plan.Step{Action: "hold-allocation", Target: "a-2"}), []string{"one after the other a-0, a-1: take the allocation lock, restart the pod, give the allocation lock back", "take the allocation lock for a-2"}},
