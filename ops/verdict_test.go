@@ -49,7 +49,7 @@ func TestACommitThatKubernetesOrTheDatabaseRefusesWaitsAndDoesNotWork(t *testing
 // Nothing is left to do, and rows can be neither read nor written: whoever looks sees that first.
 func TestRedTablesAreSaidHoweverTheClusterIs(t *testing.T) {
 	red := func(db *model.Database) {
-		db.Health = model.Health{Colour: model.Red, Missing: 2, Tables: []string{"doc.one", "doc.two"}}
+		db.Health = model.Health{Colour: model.Red, Missing: 2, Tables: []string{"doc.one", "doc.two"}, Red: []string{"doc.two"}}
 		db.ClusterHealth = model.Health{Colour: model.Red, Missing: 2}
 	}
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestRedTablesAreSaidHoweverTheClusterIs(t *testing.T) {
 		verdict model.Verdict
 		said    string // "" for nothing
 	}{
-		{"tables that are seen", func(_ *world, db *model.Database) { red(db) }, model.Done, "the cluster is RED: 2 shard(s) have no primary; not green: doc.one, doc.two"},
+		{"tables that are seen", func(_ *world, db *model.Database) { red(db) }, model.Done, "the cluster is RED: 2 shard(s) have no primary, of doc.two; also not green: doc.one"},
 		{"tables that are not", func(_ *world, db *model.Database) {
 			db.ClusterHealth = model.Health{Colour: model.Red, Missing: 1}
 		}, model.Done, "the cluster is RED: 1 shard(s) have no primary, of tables that the user system does not see"},

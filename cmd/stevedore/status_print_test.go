@@ -65,7 +65,7 @@ func TestNoWordOfAStatusIsBroken(t *testing.T) {
 
 // Who is called at night looks at the first line.
 func TestAStatusSaysFirstThatTablesAreRed(t *testing.T) {
-	const message = "the cluster is RED: 2 shard(s) have no primary; not green: doc.a"
+	const message = "the cluster is RED: 2 shard(s) have no primary, of doc.a"
 	red := func(r *model.Record) {
 		because("information", "budget-closed", "no pod may be evicted")(r)
 		because("information", "tables-red", message)(r)

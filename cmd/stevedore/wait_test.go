@@ -45,7 +45,7 @@ func (s *apiServer) follows(of attendance.Followed, renewed time.Duration) {
 
 // red is a record whose tables are.
 func red(rec model.Record) *model.Record {
-	because("information", "tables-red", "the cluster is RED: 2 shard(s) have no primary; not green: doc.a")(&rec)
+	because("information", "tables-red", "the cluster is RED: 2 shard(s) have no primary, of doc.a")(&rec)
 	return &rec
 }
 

@@ -252,7 +252,7 @@ func TestNoSecretIsInAnError(t *testing.T) {
 func TestHealthIsTheWorstTables(t *testing.T) {
 	row := func(table, health string) []string { return []string{"doc", table, health, "1", "2"} }
 	assert.Equal(t, model.Health{Colour: model.Green}, health(nil))
-	assert.Equal(t, model.Health{Colour: model.Red, Rows: 3, Tables: []string{"doc.b", "doc.c"}, Missing: 3, Underreplicated: 6},
+	assert.Equal(t, model.Health{Colour: model.Red, Rows: 3, Tables: []string{"doc.b", "doc.c"}, Red: []string{"doc.c"}, Missing: 3, Underreplicated: 6},
 		health([][]string{row("a", "GREEN"), row("c", "RED"), row("b", "YELLOW")}))
 	assert.Equal(t, model.ColourUnknown, health([][]string{row("a", "GREEN"), row("b", "PURPLE")}).Colour, "an unknown word is unknown")
 }

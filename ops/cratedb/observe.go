@@ -350,8 +350,12 @@ func health(rows [][]string) model.Health {
 		if colour != model.Green && len(h.Tables) < maxTables && !slices.Contains(h.Tables, table) {
 			h.Tables = append(h.Tables, table)
 		}
+		if colour == model.Red && len(h.Red) < maxTables && !slices.Contains(h.Red, table) {
+			h.Red = append(h.Red, table)
+		}
 	}
 	slices.Sort(h.Tables)
+	slices.Sort(h.Red)
 	return h
 }
 

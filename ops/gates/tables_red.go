@@ -1,6 +1,9 @@
 package gates
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // TablesRedRule is the rule tables-red.
 var TablesRedRule = Rule{
@@ -13,14 +16,22 @@ var TablesRedRule = Rule{
 	Source: "CrateDB manual, sys.health, sys.allocations",
 }
 
-// TablesRed says how many shards are missing, and names tables that are not green. Hidden: only sys.cluster_health counts
-// them.
-func TablesRed(red bool, missing int64, tables []string, hidden bool) (Reason, bool) {
+// TablesRed says how many shards have no primary, of which tables, and which others are not green. Hidden: only
+// sys.cluster_health counts them.
+func TablesRed(red bool, missing int64, tables, notGreen []string, hidden bool) (Reason, bool) {
 	switch {
 	case !red:
 		return Reason{}, false
 	case hidden:
 		return TablesRedRule.because("the cluster is RED: %d shard(s) have no primary, of tables that the user system does not see", missing), true
 	}
-	return TablesRedRule.because("the cluster is RED: %d shard(s) have no primary; not green: %s", missing, strings.Join(firstOf(tables, 8), ", ")), true
+	words := ""
+	if len(tables) > 0 {
+		words = ", of " + strings.Join(firstOf(tables, 8), ", ")
+	}
+	yellow := slices.DeleteFunc(slices.Clone(notGreen), func(table string) bool { return slices.Contains(tables, table) })
+	if len(yellow) > 0 {
+		words += "; also not green: " + strings.Join(firstOf(yellow, 8), ", ")
+	}
+	return TablesRedRule.because("the cluster is RED: %d shard(s) have no primary%s", missing, words), true
 }

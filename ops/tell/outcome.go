@@ -167,7 +167,7 @@ func red(t *pass.Pass) {
 	if hidden {
 		missing = db.ClusterHealth.Missing
 	}
-	t.Waits(gates.TablesRed(hidden || db.Health.Colour == model.Red, missing, db.Health.Tables, hidden))
+	t.Waits(gates.TablesRed(hidden || db.Health.Colour == model.Red, missing, db.Health.Red, db.Health.Tables, hidden))
 }
 
 // Finish puts the record, the verdict and the time of the next look into the decision.
