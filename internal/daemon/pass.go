@@ -215,7 +215,7 @@ func (w *worker) act(ctx context.Context, s passState) (time.Duration, error) {
 	next.SchemaVersion = model.RecordVersion
 	next.Shown = s.before.Shown
 	if !w.passing(s) {
-		next.Shown = shown(s.before.Shown, decision, s.problems, time.Now())
+		next.Shown = shown(s.before.Shown, decision, s.problems, stepped(&s.before, &next), time.Now())
 	} else if decision.Verdict == model.Act && !next.Equal(&s.before) {
 		// The record is written in any case: what is waited for no more does not stay in it.
 		next.Shown = withoutPast(next.Shown, decision, time.Now())

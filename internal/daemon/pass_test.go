@@ -155,7 +155,7 @@ func TestWhatIsSaidIsWrittenWhenItChangedAndNotElse(t *testing.T) {
 	waits := func(message string) model.Decision {
 		return model.Decision{Verdict: model.Wait, Waits: []model.Reason{{Name: "nodes-joined", Message: message}}}
 	}
-	first := shown(model.Shown{}, waits("1 of 3"), nil, now)
+	first := shown(model.Shown{}, waits("1 of 3"), nil, false, now)
 	assert.Equal(t, "wait", first.Verdict)
 	assert.Equal(t, now, first.Since)
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestWhatIsSaidIsWrittenWhenItChangedAndNotElse(t *testing.T) {
 		{"a mistake in the definition", waits("1 of 3"), []string{"a.yaml:1:1: no"}, time.Second, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			next := shown(first, c.decision, c.problems, now.Add(c.after))
+			next := shown(first, c.decision, c.problems, false, now.Add(c.after))
 			assert.Equal(t, c.same, assert.ObjectsAreEqual(first, next))
 			assert.Equal(t, c.sinced, next.Since.After(first.Since))
 		})

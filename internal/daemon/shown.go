@@ -15,8 +15,9 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// shown puts a decision in words; Since moves only when the state is another one.
-func shown(before model.Shown, decision model.Decision, problems []string, now time.Time) model.Shown {
+// shown puts a decision in words; Since moves only when the state is another one. Where the operation has come to
+// another step the record is written anyway, and numbers of the step before say nothing of this one.
+func shown(before model.Shown, decision model.Decision, problems []string, stepped bool, now time.Time) model.Shown {
 	out := model.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress, Lease: before.Lease, Kept: before.Kept}
 	for _, reason := range decision.Waits {
 		kind := "wait"
@@ -38,7 +39,7 @@ func shown(before model.Shown, decision model.Decision, problems []string, now t
 	if out.Progress != nil || !slices.EqualFunc(before.Reasons, out.Reasons, sameWords) {
 		refresh = progressRefresh
 	}
-	if same && (!moved || now.Sub(before.At) < refresh) && (out.Progress == nil) == (before.Progress == nil) {
+	if same && (!moved || !stepped && now.Sub(before.At) < refresh) && (out.Progress == nil) == (before.Progress == nil) {
 		// Numbers in a message move all the time; they are not worth a write each.
 		return before
 	}
@@ -49,9 +50,18 @@ func shown(before model.Shown, decision model.Decision, problems []string, now t
 	return out
 }
 
-// withoutPast leaves out the reasons that a decision has no more. If none is left, the daemon acts.
+// stepped reports whether the operation is another one, or at another step.
+func stepped(before, next *model.Record) bool {
+	if before.Operation == nil || next.Operation == nil {
+		return before.Operation != next.Operation
+	}
+	return before.Operation.Kind != next.Operation.Kind || before.Operation.Step != next.Operation.Step
+}
+
+// withoutPast leaves out the reasons and the progress that a decision has no more. If no reason is left, the daemon acts.
 func withoutPast(before model.Shown, decision model.Decision, now time.Time) model.Shown {
 	out := before
+	out.Progress = decision.Progress
 	out.Reasons = slices.DeleteFunc(slices.Clone(before.Reasons), func(r model.ShownReason) bool {
 		return !slices.ContainsFunc(decision.Waits, func(w model.Reason) bool { return w.Name == r.Name })
 	})

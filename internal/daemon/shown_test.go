@@ -17,7 +17,7 @@ func TestWordsAreWrittenAgainSoonerThanNumbers(t *testing.T) {
 	say := func(words string) model.Decision {
 		return model.Decision{Verdict: model.Wait, Waits: []model.Reason{{Name: "pods-ready", Message: words}}}
 	}
-	before := shown(model.Shown{}, say("2 of 3 pods are ready"), nil, began.Time)
+	before := shown(model.Shown{}, say("2 of 3 pods are ready"), nil, false, began.Time)
 	for _, c := range []struct {
 		words   string
 		after   time.Duration
@@ -29,10 +29,42 @@ func TestWordsAreWrittenAgainSoonerThanNumbers(t *testing.T) {
 		{"2 of 3 pods are ready; a webhook refuses the third", progressRefresh, true},
 		{"2 of 3 pods are ready", time.Hour, false},
 	} {
-		after := shown(before, say(c.words), nil, began.Add(c.after))
+		after := shown(before, say(c.words), nil, false, began.Add(c.after))
 		assert.Equal(t, c.written, after.At.After(before.At), "%s after %s", c.words, c.after)
 		assert.Equal(t, before.Since, after.Since)
 	}
+}
+
+// A node had left, and status said for two more steps that all its shards were still on it.
+func TestProgressIsThatOfTheStepThatTheOperationIsAt(t *testing.T) {
+	at := func(step string, p *model.Progress) (model.Decision, model.Record) {
+		rec := model.Record{Operation: &model.Operation{Kind: model.OperationShrink, Step: step}}
+		return model.Decision{Verdict: model.Wait, Waits: []model.Reason{{Name: "draining", Message: step}}, Progress: p, Record: rec}, rec
+	}
+	drained, drain := at("drain", &model.Progress{Total: 1, ShardsLeft: 10, ShardsTotal: 10})
+	before := shown(model.Shown{}, drained, nil, false, began.Time)
+	for name, c := range map[string]struct {
+		step    string
+		left    int // 0: nothing is counted
+		written bool
+	}{
+		"the same step a moment later": {"drain", 4, false},
+		"another step":                 {"make-smaller", 4, true},
+		"nothing is counted any more":  {"drain", 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &model.Progress{Total: 1, ShardsLeft: c.left, ShardsTotal: 10}
+			if c.left == 0 {
+				p = nil
+			}
+			decision, rec := at(c.step, p)
+			next := shown(before, decision, nil, stepped(&drain, &rec), began.Add(time.Second))
+			assert.Equal(t, c.written, equalProgress(p, next.Progress))
+			assert.Equal(t, p, withoutPast(before, decision, began.Add(time.Second)).Progress, "where the daemon acts at once")
+		})
+	}
+	assert.True(t, stepped(&drain, &model.Record{}))
+	assert.False(t, stepped(&drain, &drain))
 }
 
 func TestAMistakeInADefinitionIsReportedOnceForEachPush(t *testing.T) {
@@ -63,7 +95,7 @@ func TestTheStateIsTheSameSinceItBecameSo(t *testing.T) {
 	waits := func(name string) model.Decision {
 		return model.Decision{Verdict: model.Wait, Waits: []model.Reason{{Name: name}}}
 	}
-	before := shown(model.Shown{}, refused("downgrade"), nil, began.Time)
+	before := shown(model.Shown{}, refused("downgrade"), nil, false, began.Time)
 	require.Equal(t, began.UTC().Truncate(time.Second), before.Since)
 	for _, c := range []struct {
 		name     string
@@ -79,7 +111,7 @@ func TestTheStateIsTheSameSinceItBecameSo(t *testing.T) {
 		{"its definition is broken", refused("downgrade"), []string{"orders.yaml:1:1: no"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			after := shown(before, c.now, c.problems, began.Add(time.Hour))
+			after := shown(before, c.now, c.problems, false, began.Add(time.Hour))
 			assert.Equal(t, c.same, after.Since.Equal(before.Since))
 			assert.True(t, after.At.After(before.At))
 		})
@@ -106,7 +138,7 @@ func TestWhatIsWaitedForNoMoreIsNotShown(t *testing.T) {
 		{"there was none", nil, nil, nil, model.Wait},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := shown(model.Shown{}, model.Decision{Verdict: model.Wait, Waits: wait(c.before...)}, nil, began.Time)
+			before := shown(model.Shown{}, model.Decision{Verdict: model.Wait, Waits: wait(c.before...)}, nil, false, began.Time)
 			after := withoutPast(before, model.Decision{Verdict: model.Act, Waits: wait(c.now...)}, began.Add(time.Minute))
 			var reasons []string
 			for _, r := range after.Reasons {
