@@ -247,3 +247,24 @@ func TestASnapshotThatNobodyCanAskForHoldsNoOperationUp(t *testing.T) {
 		})
 	}
 }
+
+// A cluster without nodes takes no snapshot: that is no delay, and nobody is told of one. What it missed is taken once
+// it has come back.
+func TestASuspendedClusterWaitsForNoSnapshot(t *testing.T) {
+	w := backedUpWorld(t)
+	runs := w.desired
+	w.desired = at0(w.desired)
+	w.rest(60)
+	w.ahead(3 * time.Hour)
+	for range 5 {
+		d, err := w.pass()
+		require.NoError(t, err)
+		assert.NotContains(t, reasons(d.Waits), "backup-waits")
+	}
+	assert.Zero(t, reported(w, "BackupOverdue"))
+	assert.Empty(t, w.taken())
+	w.desired = runs
+	w.calm(120)
+	assert.Len(t, w.taken(), 1)
+	assert.Zero(t, reported(w, "BackupOverdue"))
+}

@@ -34,7 +34,7 @@ type backupsStatus struct {
 	// Failed is how the last attempt failed, at FailedAt; "" where it did not.
 	Failed   string    `json:"failed,omitempty"`
 	FailedAt time.Time `json:"failedAt,omitzero"`
-	// Held is why no snapshot is taken until a person acts: "paused", "released" or "orphaned"; "" for not.
+	// Held is why no snapshot is taken until a person acts: "paused", "released", "orphaned" or "suspended"; "" for not.
 	Held string `json:"held,omitempty"`
 
 	drillCron, drillZone string
@@ -90,6 +90,9 @@ func backupsOf(rec model.Record, now time.Time) *backupsStatus {
 		if slices.ContainsFunc(rec.Shown.Reasons, func(r model.ShownReason) bool { return r.Name == rule.Name }) {
 			s.Held = rule.Name
 		}
+	}
+	if s.Held == "" && len(rec.Suspended) > 0 && rec.Operation == nil {
+		s.Held = "suspended"
 	}
 	s.Drills, s.Drill, s.Restoring = b.Drills, b.Drill, b.Fetch
 	if b.Drills && b.DrillCron != "" {

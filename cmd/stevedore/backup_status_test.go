@@ -50,7 +50,7 @@ func TestAStatusSaysHowTheSnapshotsAre(t *testing.T) {
 			late + "2d10h old, and more than two of its windows have passed since",
 		}},
 		{"two windows' are missing of a cluster that is suspended", rec(with(nightly(10)), func(r *model.Record) { r.Suspended = []model.RecordedSet{{}} }), []string{
-			"backups: the newest good snapshot is stevedore-nightly-20260110t013000z, 2d10h old; " + next,
+			"backups: the newest good snapshot is stevedore-nightly-20260110t013000z, 2d10h old; none is taken while the cluster is suspended",
 		}},
 		{"none has ever succeeded", rec(since(ago(60 * time.Hour))), []string{
 			"backups: no snapshot has succeeded yet; " + next,

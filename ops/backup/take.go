@@ -128,8 +128,8 @@ func goesFirst(v *view.View) bool {
 // due notes which window waits.
 func due(t *pass.Pass) {
 	b := t.Record.Backups
-	if b.Running != nil {
-		b.Due = model.DueSnapshot{}
+	if b.Running != nil || len(t.Record.Suspended) > 0 {
+		b.Due = model.DueSnapshot{} // what a suspended cluster misses is due once it has come back
 		return
 	}
 	// While one waits the next window may come: it is the later one that is taken, and the wait goes on.
