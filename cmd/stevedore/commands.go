@@ -56,8 +56,8 @@ other one begins until the abort is taken back.`,
 func newRestart() *cobra.Command {
 	return command("restart", "Restart every node of a cluster, one after the other",
 		`restart asks for a rolling restart of what started before now: dedicated masters
-first, then the groups in order, each pod behind every gate. The same is asked
-for in Git by the annotation stevedore.dev/restartedAt.`,
+first, then the groups in order, each pod behind every gate. It takes back an abort
+that stands. The same is asked for in Git by the annotation stevedore.dev/restartedAt.`,
 		func(revision string) []record.Command {
 			return []record.Command{record.Restart(time.Now(), revision), record.Unabort(revision)}
 		}, "a rolling restart is asked for; `stevedore status` shows it")
@@ -82,14 +82,7 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 			}
 			given, err := giveEach(cmd.Context(), client, store, clusters, make)
 			for _, one := range given {
-				words := said
-				if verb == "restart" && one.handsOff != "" {
-					words = "a rolling restart is asked for; the cluster is " + one.handsOff + ", and it begins when that is taken back: stevedore resume " + one.cluster.String()
-				}
-				if verb == "abort" && one.idle {
-					words = "from now on nothing of this definition begins, until `stevedore resume " + one.cluster.String() + "` or until the definition changes; nothing was in progress that had to stop"
-				}
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", one.cluster, words); err != nil {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "cluster %s: %s\n", one.cluster, answer(verb, said, one)); err != nil {
 					return err
 				}
 			}
@@ -101,6 +94,21 @@ func command(verb, short, long string, make func(revision string) []record.Comma
 	}
 	of.add(cmd)
 	return cmd
+}
+
+// answer says what a command does with this cluster, where that is not what it does with most (said).
+func answer(verb, said string, one givenTo) string {
+	switch {
+	case verb == "restart" && one.handsOff != "":
+		return "a rolling restart is asked for; the cluster is " + one.handsOff + ", and it begins when that is taken back: stevedore resume " + one.cluster.String()
+	case verb == "restart" && one.suspended:
+		return "the cluster is suspended, and no node runs that could be restarted: all nodes start when its definition has replicas again"
+	case verb == "resume" && one.suspended:
+		return said + "; the cluster is suspended, and only its definition ends that: it starts when the definition has replicas again"
+	case verb == "abort" && one.idle:
+		return "from now on nothing of this definition begins, until `stevedore resume " + one.cluster.String() + "` or until the definition changes; nothing was in progress that had to stop"
+	}
+	return said
 }
 
 // endOfCommand says what hinders a command that was given: no daemon, or no cluster.
@@ -123,8 +131,10 @@ type givenTo struct {
 	// handsOff says how the cluster is left alone; "" where it is not.
 	handsOff string
 	// idle: neither an operation nor a restore of tables is recorded.
-	idle     bool
-	attended attendance.Cluster
+	idle bool
+	// suspended: it is, and is not on its way back.
+	suspended bool
+	attended  attendance.Cluster
 }
 
 // giveEach gives a command to each cluster. One that cannot take it does not keep it
@@ -137,7 +147,7 @@ func giveEach(ctx context.Context, client kubernetes.Interface, store *record.St
 			failed = append(failed, noRecord(ctx, client, cluster, err))
 			continue
 		}
-		given = append(given, givenTo{cluster, handsOff, idle(rec), attendedBy(cluster, rec)})
+		given = append(given, givenTo{cluster, handsOff, idle(rec), isSuspended(rec), attendedBy(cluster, rec)})
 	}
 	return given, errors.Join(failed...)
 }
@@ -145,6 +155,8 @@ func giveEach(ctx context.Context, client kubernetes.Interface, store *record.St
 func idle(rec model.Record) bool {
 	return rec.Operation == nil && (rec.Backups == nil || rec.Backups.Fetch == nil)
 }
+
+func isSuspended(rec model.Record) bool { return len(rec.Suspended) > 0 && rec.Operation == nil }
 
 func one(command func(revision string) record.Command) func(revision string) []record.Command {
 	return func(revision string) []record.Command { return []record.Command{command(revision)} }

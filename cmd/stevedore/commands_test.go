@@ -34,6 +34,26 @@ func TestARestartOfAClusterThatIsLeftAloneSaysSo(t *testing.T) {
 	}
 }
 
+func TestACommandSaysWhatItDoesWithThisCluster(t *testing.T) {
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	for _, c := range []struct {
+		verb string
+		to   givenTo
+		want string
+	}{
+		{"restart", givenTo{}, "as of most"},
+		{"restart", givenTo{handsOff: "paused"}, "the cluster is paused, and it begins when that is taken back: stevedore resume prod/orders"},
+		{"restart", givenTo{suspended: true}, "the cluster is suspended, and no node runs that could be restarted"},
+		{"resume", givenTo{}, "as of most"},
+		{"resume", givenTo{suspended: true}, "as of most; the cluster is suspended, and only its definition ends that"},
+		{"abort", givenTo{}, "as of most"},
+		{"abort", givenTo{idle: true}, "nothing was in progress that had to stop"},
+	} {
+		c.to.cluster = orders
+		assert.Contains(t, answer(c.verb, "as of most", c.to), c.want, "%s %+v", c.verb, c.to)
+	}
+}
+
 func TestANamespaceThatIsNotThereIsSaidWithWhatToDo(t *testing.T) {
 	client := fake.NewSimpleClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 	assert.NoError(t, namespaceThere(t.Context(), client, "shop"))

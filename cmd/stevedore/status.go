@@ -278,7 +278,7 @@ func stateOf(rec model.Record) string {
 		return "orphaned"
 	case rec.Shown.Verdict == model.Refuse.String():
 		return "refused"
-	case len(rec.Suspended) > 0 && rec.Operation == nil:
+	case isSuspended(rec):
 		return "suspended"
 	case rec.Shown.Verdict == model.Wait.String():
 		return "waiting"

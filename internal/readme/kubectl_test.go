@@ -46,7 +46,7 @@ func kubectl(args []string) error {
 	if err != nil {
 		return err
 	}
-	namespace, folder, data := "", "", map[string]string{}
+	namespace, folder, fields, data := "", "", "", map[string]string{}
 	var words []string
 	for i := 0; i < len(args); i++ {
 		flag, value, joined := strings.Cut(args[i], "=")
@@ -58,6 +58,9 @@ func kubectl(args []string) error {
 			} else {
 				folder = args[i]
 			}
+		case flag == "--field-selector" && i+1 < len(args):
+			i++
+			fields = args[i]
 		case flag == "--from-literal" && joined:
 			key, text, _ := strings.Cut(value, "=")
 			data[key] = text
@@ -83,8 +86,12 @@ func kubectl(args []string) error {
 		err = client.CoreV1().Namespaces().Delete(ctx, words[2], metav1.DeleteOptions{})
 	case what == "create secret" && len(words) == 4 && words[2] == "generic" && namespace != "":
 		_, err = client.CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: words[3]}, StringData: data}, metav1.CreateOptions{})
-	case what == "describe configmap" && len(words) == 3 && namespace != "":
-		_, err = client.CoreV1().ConfigMaps(namespace).Get(ctx, words[2], metav1.GetOptions{})
+	case what == "get events" && fields != "" && namespace != "":
+		events, err := client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields})
+		if err == nil && len(events.Items) == 0 {
+			err = fmt.Errorf("no event has %s", fields)
+		}
+		return err
 	default:
 		err = fmt.Errorf("the kubectl of this test does not know %q", args)
 	}

@@ -216,7 +216,7 @@ func noteBudget(t *pass.Pass, note string) {
 	case noteSettled:
 		r.Message = "copies are missing and none is on its way; spec.operations.settledYellow: proceed lets one node at a time be evicted all the same: " + tablesNamed(db.Health.Tables)
 	case noteUnreplicated:
-		r.Message = "tables without replicas are away while their node is evicted; spec.operations.unreplicated: proceed (the default) lets it: " + tablesNamed(db.Unreplicated)
+		r.Message = "these tables have no replicas, and each is away while its node is evicted, which spec.operations.unreplicated: proceed (the default) allows: " + tablesNamed(db.Unreplicated)
 	case noteRefused:
 		r.Reason, r.Status, r.Warning = "BudgetClosed", model.StatusFailure, true
 		r.Message = "tables have no replicas, and spec.operations.unreplicated: refuse lets no node be evicted; a drain of a Kubernetes node waits until that changes: " + tablesNamed(db.Unreplicated)
