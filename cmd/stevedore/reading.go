@@ -8,6 +8,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -63,7 +64,7 @@ func unknownOfReading(basis daemon.Basis, b plan.Basis) (unknown []string) {
 		if b.ObservedIn != "" {
 			ask = "is it running, and when was " + b.ObservedIn + " made?"
 		}
-		unknown = append(unknown, fmt.Sprintf("the reading of the database is %s old, and a daemon that works publishes one at least every %s: %s", b.Age, plan.Duration(record.ObservationInterval), ask))
+		unknown = append(unknown, fmt.Sprintf("the reading of the database is %s old, and a daemon that works publishes one at least every %s: %s", gates.Age(time.Duration(b.Age)), plan.Duration(record.ObservationInterval), ask))
 	}
 	return unknown
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -206,7 +207,7 @@ func clusterMarkdown(p plan.Plan, level detail) string {
 		open = " open"
 	}
 	fmt.Fprintf(&b, "<details%s><summary>%s: %s</summary>\n\n", open, htmlCode(cut(title(p), longLine)), Count([]plan.Plan{p}).words())
-	for i, says := range basis(p) {
+	for i, says := range basis(p, gates.Age) {
 		if i > 0 {
 			b.WriteString("; ")
 		}

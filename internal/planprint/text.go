@@ -139,7 +139,7 @@ func (t *textWriter) clauses(indent int, colour, head, text string) {
 
 func (t *textWriter) cluster(p plan.Plan) {
 	head := plain(title(p))
-	t.sentence(0, 2, t.paint(headColour(p), head), utf8.RuneCountInString(head), plain("("+strings.Join(basis(p), "; ")+")"))
+	t.sentence(0, 2, t.paint(headColour(p), head), utf8.RuneCountInString(head), plain("("+strings.Join(basis(p, moment), "; ")+")"))
 	if len(p.Refused) > 0 {
 		t.line(2, t.paint(red, "refused"), "")
 		for _, gate := range p.Refused {

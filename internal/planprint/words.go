@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -30,32 +31,13 @@ func plural(n int, one, many string) string {
 	return number(n) + " " + many
 }
 
-// ages are the steps to which an age is rounded down, so that a comment which is
-// made again soon after is the same, byte for byte.
-var ages = []time.Duration{
-	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 24 * time.Hour,
-}
-
-func roundAge(age time.Duration) string {
-	day := 24 * time.Hour
-	switch {
-	case age < time.Minute:
-		// In seconds: soon after a change a number may be of the moment before.
-		return fmt.Sprintf("less than %d seconds ago", (int(age/(10*time.Second))+1)*10)
-	case age >= 2*day:
-		return number(int(age/day)) + " days ago"
+// moment is how long ago a reading was made, in seconds while it is new: soon after a change a number may be
+// of the moment before.
+func moment(age time.Duration) string {
+	if age < time.Minute {
+		return fmt.Sprintf("less than %d seconds", (int(age/(10*time.Second))+1)*10)
 	}
-	at := ages[0]
-	for _, step := range ages {
-		if age >= step {
-			at = step
-		}
-	}
-	if at >= time.Hour {
-		return "more than " + plural(int(at/time.Hour), "hour", "hours") + " ago"
-	}
-	return "more than " + plural(int(at/time.Minute), "minute", "minutes") + " ago"
+	return gates.Age(age)
 }
 
 // short prints a duration with two units at most: 3m20s, 2h5m, 3d4h.
@@ -120,8 +102,8 @@ func inAll(p plan.Plan) string {
 	return plural(p.Restarts, "pod restarts", "pods restart") + ", takes " + text
 }
 
-// basis says in sentences what a plan rests on.
-func basis(p plan.Plan) []string {
+// basis says in sentences what a plan rests on, and how old that is.
+func basis(p plan.Plan, old func(time.Duration) string) []string {
 	b := p.Basis
 	var says []string
 	switch {
@@ -147,7 +129,7 @@ func basis(p plan.Plan) []string {
 	case b.Observed.IsZero():
 		says = append(says, "no reading of the database")
 	default:
-		read := "database read " + roundAge(time.Duration(b.Age))
+		read := "database read " + old(time.Duration(b.Age)) + " ago"
 		if b.ObservedIn != "" {
 			read += ", from " + b.ObservedIn
 		}
@@ -195,35 +177,50 @@ func objectName(p plan.Plan, o plan.Object) string {
 }
 
 // keptBack reports whether nothing is done with an object as long as somebody has not acted.
-func keptBack(o plan.Object) bool { return o.Class == plan.Refused || o.Class == plan.Waiting }
+func keptBack(o plan.Object) bool { return kept(o.Class) && !inPart(o) }
+
+func kept(c plan.Class) bool { return c == plan.Refused || c == plan.Waiting }
+
+// inPart reports whether some fields of an object are kept back, and others are not. A StatefulSet is kept back as
+// a whole.
+func inPart(o plan.Object) bool {
+	applied := func(f plan.Field) bool { return f.Class != "" && !kept(f.Class) }
+	return o.Change == plan.Changed && kept(o.Class) && o.Kind != "StatefulSet" && slices.ContainsFunc(o.Fields, applied)
+}
 
 // keptWords says which of the objects are applied although a part of the change is refused; ""
 // where nothing is refused.
 func keptWords(p plan.Plan) string {
-	kept, differ := 0, 0
+	back, differ, parts := 0, 0, 0
 	for _, o := range p.Objects {
 		if o.Change == plan.Moved || o.Change == plan.Orphaned {
 			continue
 		}
 		if differ++; keptBack(o) {
-			kept++
+			back++
+		} else if inPart(o) {
+			parts++
 		}
 	}
 	switch {
 	case len(p.Refused) == 0 || differ == 0:
 		return ""
-	case kept == differ:
+	case back == differ:
 		return "nothing of the change is applied"
-	case kept == 0:
+	case back+parts == 0:
 		return "the objects below are applied all the same"
+	case parts > 0:
+		return fmt.Sprintf("of the objects below %d of %d are kept back, and %d in part; all else is applied all the same", back, differ, parts)
 	}
-	return fmt.Sprintf("of the objects below %d of %d are kept back; the others are applied all the same", kept, differ)
+	return fmt.Sprintf("of the objects below %d of %d are kept back; the others are applied all the same", back, differ)
 }
 
 // objectNote says what becomes of an object.
 func objectNote(p plan.Plan, o plan.Object) string {
 	note := string(o.Change)
 	switch back := keptBack(o); {
+	case inPart(o):
+		note = "in part " + string(o.Class)
 	case back && o.Change == plan.Added, back && o.Change == plan.Removed, back && o.Change == plan.Changed:
 		note = "not " + note + ": " + string(o.Class)
 	case o.Change == plan.Changed && o.Class != "":
@@ -231,7 +228,7 @@ func objectNote(p plan.Plan, o plan.Object) string {
 	case back, o.Class == plan.Recreate:
 		note += ", " + string(o.Class)
 	}
-	if len(p.Refused) > 0 && !keptBack(o) && o.Change != plan.Moved && o.Change != plan.Orphaned {
+	if len(p.Refused) > 0 && !kept(o.Class) && o.Change != plan.Moved && o.Change != plan.Orphaned {
 		note += ", all the same"
 	}
 	switch {

@@ -48,7 +48,7 @@ func First(t *pass.Pass, kind model.OperationKind) {
 	b, d := t.Record.Backups, t.Desired.Backups
 	newest := "there is none"
 	if k := snapshots.Newest(b, d); k != nil {
-		newest = fmt.Sprintf("the newest one, %s, is %s old", k.Name, t.Elapsed(k.Finished).Round(time.Second))
+		newest = fmt.Sprintf("the newest one, %s, is %s old", k.Name, gates.Age(t.Elapsed(k.Finished)))
 	}
 	what := "one is taken first"
 	failed := b.Failed != "" && t.Elapsed(b.FailedAt) < retryBefore

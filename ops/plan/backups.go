@@ -276,8 +276,8 @@ func newestWords(kind string, start *Start) string {
 	case k == nil:
 		return ""
 	}
-	age := start.Now.Sub(k.Finished).Round(time.Second)
-	words := fmt.Sprintf("; the newest snapshot that succeeded is %s old (%s)", timeText(age), k.Name)
+	age := start.Now.Sub(k.Finished)
+	words := fmt.Sprintf("; the newest snapshot that succeeded is %s old (%s)", gates.Age(age), k.Name)
 	if d.SnapshotNewerThan > 0 && age > d.SnapshotNewerThan {
 		words += first
 	}
@@ -289,7 +289,7 @@ func newestWords(kind string, start *Start) string {
 	case proven == nil:
 		words += "; no drill has proven one yet"
 	case proven.Name != k.Name:
-		words += fmt.Sprintf("; the newest proven one is %s old (%s)", timeText(start.Now.Sub(proven.Finished).Round(time.Second)), proven.Name)
+		words += fmt.Sprintf("; the newest proven one is %s old (%s)", gates.Age(start.Now.Sub(proven.Finished)), proven.Name)
 	default:
 		words += ", and proven"
 	}

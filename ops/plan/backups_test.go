@@ -141,7 +141,7 @@ func TestAPlanSaysHowOldTheNewestSnapshotIs(t *testing.T) {
 		change        func(*plan.Start)
 		words         string
 	}{
-		{"one is new enough", nightly + ", snapshotNewerThan: 48h", old, "; the newest snapshot that succeeded is 30h old (stevedore-nightly-"},
+		{"one is new enough", nightly + ", snapshotNewerThan: 48h", old, "; the newest snapshot that succeeded is more than 24 hours old (stevedore-nightly-"},
 		{"one is too old", nightly + ", snapshotNewerThan: 24h", old, "): one is taken before"},
 		{"there is none", nightly + ", snapshotNewerThan: 24h", nil, "; there is no snapshot of all tables: one is taken before"},
 		{"no drill has proven one", nightly + ", drill: {cron: 0 4 * * 0}", old, "; no drill has proven one yet"},
@@ -150,7 +150,7 @@ func TestAPlanSaysHowOldTheNewestSnapshotIs(t *testing.T) {
 			taken := s.Record.Backups.Taken
 			taken[len(taken)-1].Proof = model.Proof{At: s.Now, Of: 3, Restored: 3, Compared: 3}
 		}, "), and proven"},
-		{"nobody asks for one", nightly, old, "; the newest snapshot that succeeded is 30h old"},
+		{"nobody asks for one", nightly, old, "; the newest snapshot that succeeded is more than 24 hours old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			from, to := basic(), basic()
@@ -158,6 +158,13 @@ func TestAPlanSaysHowOldTheNewestSnapshotIs(t *testing.T) {
 			course := between(t, from, to, c.change)
 			require.True(t, course.Done, "%+v %v", course.Waits, course.Unknown)
 			require.Contains(t, kinds(course), "upgrade")
+			soon := between(t, from, to, func(s *plan.Start) {
+				if c.change != nil {
+					c.change(s)
+				}
+				s.Now = s.Now.Add(7 * time.Second)
+			})
+			assert.Equal(t, course.Operations, soon.Operations, "the same text again soon after")
 			for _, op := range course.Operations {
 				if op.Kind == "upgrade" {
 					assert.Contains(t, op.Summary, c.words)
