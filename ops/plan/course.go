@@ -176,6 +176,13 @@ func (c *course) begin(kind, summary string) {
 	c.last = c.current
 }
 
+// drop leaves out the operation that the record is in, if it has no step: nothing of it is done.
+func (c *course) drop() {
+	if i := c.current; i >= 0 && len(c.out.Operations[i].Steps) == 0 {
+		c.out.Operations, c.work = slices.Delete(c.out.Operations, i, i+1), slices.Delete(c.work, i, i+1)
+	}
+}
+
 // operation that a step belongs to: the record's, the one that has just ended,
 // or one of its own kind.
 func (c *course) operation(step Step, before, next *model.Record) int {

@@ -46,6 +46,8 @@ type Course struct {
 	// Record and Sets are as they are at the end.
 	Record model.Record
 	Sets   []Set
+	// Effective is what the cluster is held to then.
+	Effective model.Effective
 	// ResizesByRestart: pods get other CPU and memory by a restart only.
 	ResizesByRestart bool
 	// Kept: nothing of the definition is applied, also no object that no operation is about.
@@ -127,13 +129,13 @@ func (r *run) toTheEnd() bool {
 		}
 		switch {
 		case !r.passingEnded && r.idle >= passesSoon:
-			if r.passingEnded = true; r.model.endPassing() {
+			if r.passingEnded = true; r.model.endPassing(leftAsItIs(&r.record)) {
 				r.idle = 0
 			}
 		case r.idle >= passesSoon && r.supply():
 			r.idle = 0
 		case r.idle < r.patience:
-		case !r.failingRecovered && r.model.recoverFailing():
+		case !r.failingRecovered && r.model.recoverFailing(leftAsItIs(&r.record)):
 			r.failingRecovered, r.idle = true, 0
 		default:
 			return false
@@ -253,7 +255,7 @@ func (r *run) supply() bool {
 // end says what is left where it is not done.
 func (r *run) end(done bool) Course {
 	c := &r.course
-	c.out.Kept = !done && !r.decision.Apply
+	c.out.Kept, c.out.Effective = !done && !r.decision.Apply, r.decision.Effective
 	for _, wait := range r.decision.Waits {
 		if wait.Name == gates.AdoptedTemplateRule.Name {
 			c.wait(wait) // somebody has to ask for what is left
@@ -270,7 +272,19 @@ func (r *run) end(done bool) Course {
 			c.unknown(fmt.Sprintf("what follows is not known: the plan stands %s, and waits for: %s", r.at(), words(r.decision.Waits)))
 		}
 	}
+	if r.stands() {
+		c.drop()
+	}
 	return c.end(r.start, r.record, r.model.sets, done)
+}
+
+// stands reports whether the operation of the basis goes no step further until somebody acts.
+func (r *run) stands() bool {
+	was, op := r.start.Record.Operation, r.record.Operation
+	if was == nil || op == nil || was.Kind != op.Kind || !was.Started.Equal(op.Started) {
+		return false
+	}
+	return !r.decision.Apply || slices.ContainsFunc(r.decision.Refusals, func(refused model.Reason) bool { return !aside(refused.Name) })
 }
 
 // informs reports whether a gate informs only. A plan leaves those out, except where a push

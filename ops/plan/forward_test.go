@@ -138,7 +138,7 @@ func gates(c plan.Course) []string {
 	return all
 }
 
-const hot = "crate-data-hot-orders"
+const hot, cold = "crate-data-hot-orders", "crate-data-cold-orders"
 
 func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 	with := func(change func(*wish)) wish {

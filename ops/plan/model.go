@@ -331,8 +331,8 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 
 // endPassing ends what passes by itself on the basis: copies that are missing, shards
 // that move, pods on their way, a snapshot, other clusters' operations. It says
-// whether there was any.
-func (m *world) endPassing() bool {
+// whether there was any. The pod `left` stays as it is.
+func (m *world) endPassing(left string) bool {
 	db := &m.db
 	away := m.founded && db.Contact == model.No || db.Recovered == model.No
 	lacking := db.Health.Colour == model.Yellow || db.Health.Colour == model.Red
@@ -357,7 +357,7 @@ func (m *world) endPassing() bool {
 		}
 	}
 	grew := m.endGrowing()
-	there = m.arrive() || grew || there
+	there = m.arrive(left) || grew || there
 	// Pods that are away are recreated, and join, before anything is said to lack.
 	m.happen()
 	m.happen()
@@ -373,8 +373,16 @@ func (m *world) endPassing() bool {
 	return there
 }
 
+// leftAsItIs is the pod at which a restart has stopped: it does not come back by itself. "" for none.
+func leftAsItIs(record *model.Record) string {
+	if op := record.Operation; op != nil && op.Restart != nil && op.Step == model.StepStopped {
+		return op.Restart.Pod
+	}
+	return ""
+}
+
 // arrive brings pods that are on their way to where they go.
-func (m *world) arrive() bool {
+func (m *world) arrive(left string) bool {
 	there := false
 	m.pods = slices.DeleteFunc(m.pods, func(p pod) bool {
 		there = there || p.Terminating
@@ -383,7 +391,7 @@ func (m *world) arrive() bool {
 	for i := range m.pods {
 		p := &m.pods[i]
 		onItsWay := p.Waiting == "" || p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing"
-		if onItsWay && (!p.Ready || !p.joined) && !strings.HasPrefix(p.UID, madeHere) {
+		if p.Name != left && onItsWay && (!p.Ready || !p.joined) && !strings.HasPrefix(p.UID, madeHere) {
 			m.up(p)
 			there = true
 		}
@@ -399,10 +407,10 @@ func (m *world) up(p *pod) {
 }
 
 // recoverFailing lets failing pods come up after all, where no decision brings them up.
-func (m *world) recoverFailing() bool {
+func (m *world) recoverFailing(left string) bool {
 	there := false
 	for i := range m.pods {
-		if p := &m.pods[i]; !p.Ready || !p.joined {
+		if p := &m.pods[i]; p.Name != left && (!p.Ready || !p.joined) {
 			m.up(p)
 			there = true
 		}

@@ -41,6 +41,7 @@ func Weigh(objects []Object, wanted, before []*unstructured.Unstructured, course
 	if last, err := manifest.Unpack(course.Record.Saved); err == nil {
 		w.left = manifest.Classify(ofKind(wanted, "StatefulSet"), last)
 	}
+	w.keep(wanted)
 	out := []Object{}
 	for _, o := range objects {
 		if w.object(&o) {
@@ -74,6 +75,33 @@ type weighing struct {
 	// changes are those of the StatefulSets, left those that are still there when
 	// the plan has come to its end.
 	changes, left []model.Change
+	// kept are the fields of other objects that are kept back with the StatefulSets; of an object that is
+	// not made the path is "".
+	kept map[compare.Key][]string
+}
+
+// keep notes what of the other objects is not applied in the end: the budget and the selector of dedicated masters
+// come and go with these.
+func (w *weighing) keep(wanted []*unstructured.Unstructured) {
+	held, _, err := manifest.Materialise(wanted, w.course.Record.Saved, model.Effective{Sets: w.course.Effective.Sets})
+	if err != nil {
+		return // the plan says that nothing is known of the StatefulSets
+	}
+	w.kept = map[compare.Key][]string{}
+	for _, o := range wanted {
+		key := compare.KeyOf(o)
+		i := slices.IndexFunc(held, func(h *unstructured.Unstructured) bool { return compare.KeyOf(h) == key })
+		if i < 0 {
+			w.kept[key] = []string{""}
+			continue
+		}
+		if o.GetKind() == "StatefulSet" || held[i] == o {
+			continue
+		}
+		for _, differs := range Differences(o, held[i]) {
+			w.kept[key] = append(w.kept[key], differs.Path)
+		}
+	}
 }
 
 // object classes one; false when nothing is to be said of it.
@@ -84,7 +112,7 @@ func (w *weighing) object(o *Object) bool {
 		if o.Class == Refused {
 			return true // by the API server
 		}
-		o.Class, o.Why = w.inPlace()
+		o.Class, o.Why = w.inPlace(o.Key, "")
 		if crate {
 			o.Class, o.Why = ByOperation, ""
 			if !slices.ContainsFunc(w.course.Sets, func(s Set) bool { return s.Name == o.Key.Name }) {
@@ -119,7 +147,7 @@ func (w *weighing) object(o *Object) bool {
 	o.Fields = nil
 	for _, f := range fields {
 		if !crate && f.Class == "" {
-			f.Class, f.Why = w.inPlace()
+			f.Class, f.Why = w.inPlace(o.Key, f.Path)
 		} else if crate && !w.field(o.Key.Name, &f) {
 			continue
 		}
@@ -138,9 +166,9 @@ func (w *weighing) object(o *Object) bool {
 }
 
 // inPlace is the class of what no operation is about: it is applied in place, if anything of the
-// cluster is.
-func (w *weighing) inPlace() (Class, string) {
-	if !w.course.Kept {
+// cluster is, and the StatefulSets that it goes with are there.
+func (w *weighing) inPlace(key compare.Key, path string) (Class, string) {
+	if !w.course.Kept && !slices.ContainsFunc(w.kept[key], func(kept string) bool { return kept == "" || path != "" && touches(path, kept) }) {
 		return InPlace, ""
 	}
 	class, _, why := w.behind()
@@ -282,7 +310,9 @@ func (w *weighing) why(class model.ChangeClass, set, path string) (kept Class, g
 			gates.ClaimVersionRule.Name, gates.LicenceMissingRule.Name, gates.ShrinkAbortedRule.Name, gates.ExclusionHiddenRule.Name},
 		model.ChangeNewSet:     {gates.NewGroupRule.Name, gates.StorageClassRule.Name, gates.MasterGroupStaysRule.Name, gates.NamesStayRule.Name},
 		model.ChangeRemovedSet: {gates.GroupRemovalRule.Name, gates.MasterGroupStaysRule.Name},
-		model.ChangeRestart:    {gates.UpdateStrategyRule.Name, gates.TLSRule.Name, gates.ClusterNameRule.Name, gates.UnreplicatedRule.Name, gates.AbortedRule.Name},
+		model.ChangeResize:     {gates.RestartStoppedRule.Name},
+		model.ChangeRestart: {gates.UpdateStrategyRule.Name, gates.TLSRule.Name, gates.ClusterNameRule.Name, gates.UnreplicatedRule.Name, gates.AbortedRule.Name,
+			gates.RestartStoppedRule.Name},
 	}[class]
 	if own := w.own(likely, set, path); own != nil {
 		return Refused, own.Name, own.Message

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"stevedore.dev/stevedore/apply/compare"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
@@ -103,6 +105,12 @@ func weigh(t *testing.T, from, to wish, course *plan.Course) []plan.Object {
 	_, record, _ := plan.Converged(old.desired, old.templates, noon)
 	before, err := manifest.Unpack(record.Saved)
 	require.NoError(t, err)
+	return weighed(t, old, next, before, course)
+}
+
+// weighed are the objects that differ between two sides, with their classes.
+func weighed(t *testing.T, old, next side, before []*unstructured.Unstructured, course *plan.Course) []plan.Object {
+	t.Helper()
 	var objects []plan.Object
 	for i, object := range next.rendered.Objects {
 		if changes := plan.Differences(object, old.rendered.Objects[i]); len(changes) > 0 {
