@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -277,4 +278,18 @@ func wantedEffect(cluster renderedCluster, rec model.Record) ([]*unstructured.Un
 	}
 	objects, _, err := manifest.Materialise(cluster.rendered.Objects, rec.Saved, effective)
 	return objects, err
+}
+
+// withoutGuard has budgets be as they are live that the daemon holds to every pod while a StatefulSet is recreated:
+// that comes and goes with the operation, and no definition has it.
+func withoutGuard(rec model.Record, live []model.ObservedBudget) model.Record {
+	rec.Budgets = slices.Clone(rec.Budgets)
+	for i := range rec.Budgets {
+		b := &rec.Budgets[i]
+		j := slices.IndexFunc(live, func(l model.ObservedBudget) bool { return l.Name == b.Name })
+		if j >= 0 && b.MinAvailable > 0 {
+			b.MaxUnavailable, b.MinAvailable = live[j].MaxUnavailable, live[j].MinAvailable
+		}
+	}
+	return rec
 }

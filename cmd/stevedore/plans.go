@@ -88,7 +88,7 @@ const namespaceMissing = "namespace-missing"
 // namespace that is not there, "" where it is.
 func (l *livePlans) objects(ctx context.Context, cluster renderedCluster, basis daemon.Basis, course *plan.Course, b *plan.Basis) (out []plan.Object, missing string, err error) {
 	ns, name := cluster.cluster.Namespace, cluster.cluster.Name
-	objects, err := wantedEffect(cluster, basis.Record)
+	objects, err := wantedEffect(cluster, withoutGuard(basis.Record, basis.Observed.Budgets))
 	if err != nil {
 		return nil, "", err
 	}

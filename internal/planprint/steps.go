@@ -87,6 +87,11 @@ func nameless(steps []plan.Step) []plan.Step {
 // operationHead is the kind of an operation and what is said of it, without
 // saying the kind twice.
 func operationHead(o plan.Operation) (kind, rest string) {
+	if o.Meanwhile {
+		o.Meanwhile = false
+		kind, rest = operationHead(o)
+		return "meanwhile " + kind, rest
+	}
 	if o.Summary == o.Kind && o.Kind != "" {
 		return o.Kind, ""
 	}

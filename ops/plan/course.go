@@ -133,8 +133,8 @@ func (c *course) pass(desired *model.Desired, observed *model.Observed, before, 
 	c.drain(observed, before, next)
 }
 
-// summary says an operation in a sentence.
-func (c *course) summary(op *Operation, w work, start *Start) string {
+// summary says an operation in a sentence; behind is true where another one comes before it.
+func (c *course) summary(op *Operation, w work, start *Start, behind bool) string {
 	// What the nodes go through is in a later operation, behind another one.
 	prepares := w.pods == 0 && slices.ContainsFunc(op.Steps, func(s Step) bool { return s.Action == string(model.ActionRecreateSet) })
 	switch {
@@ -143,17 +143,20 @@ func (c *course) summary(op *Operation, w work, start *Start) string {
 	case op.Kind == kindRemove && !prepares:
 		return c.removeSummary(op, w)
 	case op.Kind == kindReplace && !prepares:
-		return c.replaceSummary(op, w)
+		return c.replaceSummary(op, w, start)
 	case w.back:
 		return rolledBack(op)
 	case op.Kind == kindExpand, op.Kind == kindRemove, op.Kind == kindReplace:
-		op.Summary = c.expandSummary(op)
+		op.Summary = c.expandSummary(op, behind)
 	case op.Kind == kindBackups:
 		op.Summary = backupsSummary(op, start)
 	case op.Kind == kindResize:
 		op.Summary = resizeSummary(op)
 	case op.Summary == "":
 		op.Summary = stepsSummary(op)
+	}
+	if op.Restarts == 0 && (op.Kind == string(model.OperationRestart) || op.Kind == string(model.OperationUpgrade)) {
+		return c.noneLeft(op.Summary)
 	}
 	return withPods(op)
 }
@@ -333,8 +336,8 @@ func (c *course) risk(table, node string) {
 
 // end finishes what is said of each operation.
 func (c *course) end(start Start, record model.Record, sets []Set, done bool) Course {
+	c.out.Record, c.out.Sets, c.out.Done = record, sets, done
 	out := c.out
-	out.Record, out.Sets, out.Done = record, sets, done
 	out.Suspended = len(record.Suspended) > 0 && aim.NoDataNode(start.Desired.Sets)
 	restarts := out.Restarts > 0
 	out.ResizesByRestart = resizesByRestart(&start)
@@ -343,8 +346,9 @@ func (c *course) end(start Start, record model.Record, sets []Set, done bool) Co
 	}
 	for i := range out.Operations {
 		op := &out.Operations[i]
-		op.Summary = c.summary(op, c.work[i], &start)
+		op.Summary = c.summary(op, c.work[i], &start, i > 0)
 		op.Summary += newestWords(op.Kind, &start)
+		op.Meanwhile = len(out.Operations) > 1 && slices.Contains([]string{kindUsers, kindSettings, kindLicence, kindBackups, kindResize}, op.Kind)
 		op.Estimate = estimate(op, c.work[i], &start)
 		if op.Kind == kindDelete {
 			out.AtRisk = append(out.AtRisk, deleteRisks(&start)...)

@@ -12,3 +12,19 @@ func Refusals(all ...model.Reason) Course {
 	}
 	return c.out
 }
+
+// Midway is where a run stands after so many passes; done is true where it has ended.
+func Midway(s Start, passes int) (mid Start, done bool) {
+	r, err := newRun(s)
+	if err != nil {
+		panic(err)
+	}
+	for range passes {
+		if done, err = r.pass(); done || err != nil {
+			break
+		}
+	}
+	mid = s
+	mid.Observed, mid.Record, mid.Now = r.model.observe(&r.start.Desired, &r.record), r.record, r.model.now
+	return mid, done
+}

@@ -390,8 +390,8 @@ func (m *world) arrive(left string) bool {
 	})
 	for i := range m.pods {
 		p := &m.pods[i]
-		onItsWay := p.Waiting == "" || p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing"
-		if p.Name != left && onItsWay && (!p.Ready || !p.joined) && !strings.HasPrefix(p.UID, madeHere) {
+		onItsWay := p.Name != left && (p.Waiting == "" || p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing")
+		if onItsWay && (!p.Ready || !p.joined) && !strings.HasPrefix(p.UID, madeHere) {
 			m.up(p)
 			there = true
 		}

@@ -186,6 +186,8 @@ type Operation struct {
 	// read on the basis.
 	Gates []Gate `json:"gates,omitempty"`
 	Steps []Step `json:"steps"`
+	// Meanwhile is true where it waits for none of the other operations, nor they for it.
+	Meanwhile bool `json:"meanwhile,omitempty"`
 	// Restarts is how many pods it restarts.
 	Restarts int `json:"restarts,omitempty"`
 	// Estimate; nil where there is no base for one.

@@ -22,12 +22,15 @@ type written struct {
 	template bool // it changes
 }
 
+// recreatedWords are of a StatefulSet that was deleted without its pods.
+const recreatedWords = "recreated with the claim templates that are desired; it takes its pods back"
+
 func (w *written) step() Step {
 	step := Step{Action: ActionApply, Target: w.Name}
 	const template = "its new pod template; each pod keeps its own until it restarts"
 	switch {
 	case w.again:
-		step.Detail = "recreated with the claim templates that are desired; it takes its pods back"
+		step.Detail = recreatedWords
 	case w.Unused != "" && w.template:
 		step.Detail = "its pod template, without " + strings.ReplaceAll(w.Unused, ",", ", ") + " for as long as one pod restarts"
 	case w.new:

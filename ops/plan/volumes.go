@@ -130,20 +130,40 @@ func (m *world) deleteClaims(a *model.Action) {
 // kindReplace has the nodes that are drained in place to come onto other volumes.
 const kindReplace = string(model.OperationReplace)
 
-// replaceSummary says what comes in the place of what, and what that moves.
-func (c *course) replaceSummary(op *Operation, w work) string {
+// replaceSummary says what comes in the place of what, and what that moves: of one that has begun what is left.
+func (c *course) replaceSummary(op *Operation, w work, start *Start) string {
 	var parts []string
 	for i := range c.model.desired.Volumes {
 		v := &c.model.desired.Volumes[i]
-		part := fmt.Sprintf("%s of %s to %s of the class %s", v.Name, v.Set, gates.Bytes(v.Size), v.Class)
-		if slices.ContainsFunc(op.Steps, func(s Step) bool {
+		deletes := slices.ContainsFunc(op.Steps, func(s Step) bool {
 			return s.Action == string(model.ActionDeleteClaims) && strings.Contains(s.Detail, " "+v.Name+"-"+v.Set+"-")
-		}) {
-			parts = append(parts, part)
+		})
+		if deletes || slices.ContainsFunc(start.Observed.Claims, func(c model.Claim) bool { return c.Replace && v.Holds(&c) }) {
+			parts = append(parts, fmt.Sprintf("%s of %s to %s of the class %s", v.Name, v.Set, gates.Bytes(v.Size), v.Class))
 		}
 	}
-	return fmt.Sprintf("replace volumes node by node: %s; %s drained in place (%s move), the old claims and volumes are deleted, and the pods restart one after the other: %s",
-		strings.Join(parts, ", "), areOf(w.pods, "node"), bytesText(w.bytes), count(op.Restarts, "pod"))
+	text := ofParts("replace volumes node by node", parts)
+	if w.pods == 0 {
+		return c.noneLeft(text)
+	}
+	return fmt.Sprintf("%s; %s drained in place (%s move), the old claims and volumes are deleted, and the pods restart one after the other: %s",
+		text, areOf(w.pods, "node"), bytesText(w.bytes), count(op.Restarts, "pod"))
+}
+
+// noneLeft says so where an operation ends without another pod.
+func (c *course) noneLeft(text string) string {
+	if c.out.Done {
+		text += ": no pod is left to restart"
+	}
+	return text
+}
+
+// ofParts says of what an operation is; of no part where none is left to name.
+func ofParts(what string, parts []string) string {
+	if len(parts) == 0 {
+		return what
+	}
+	return what + ": " + strings.Join(parts, ", ")
 }
 
 // kindRemove has the nodes that come to do with fewer disks.
@@ -172,8 +192,14 @@ func (c *course) removeSummary(op *Operation, w work) string {
 			drained++
 		}
 	}
-	return fmt.Sprintf("remove disks node by node: %s; %s drained in place before (%s move), no claim is deleted, and the pods restart one after the other: %s",
-		strings.Join(disks, ", "), areOf(drained, "node"), bytesText(w.bytes), count(op.Restarts, "pod"))
+	text := ofParts("remove disks node by node", disks)
+	if w.pods == 0 {
+		return c.noneLeft(text)
+	}
+	if drained > 0 {
+		text += fmt.Sprintf("; %s drained in place before (%s move)", areOf(drained, "node"), bytesText(w.bytes))
+	}
+	return text + ", no claim is deleted, and the pods restart one after the other: " + count(op.Restarts, "pod")
 }
 
 func (m *world) desires(set string) bool {
@@ -359,30 +385,39 @@ func (c *course) disksAdded(set string) []string {
 	return out
 }
 
-// expandSummary says what is grown and recreated, and that no pod restarts for it.
-func (c *course) expandSummary(op *Operation) string {
+// expandSummary says what is grown and recreated, and that no pod restarts for it. Claims grow also while an
+// operation before it is under way.
+func (c *course) expandSummary(op *Operation, behind bool) string {
 	var parts, sets []string
 	grow, modify := c.claimsGrow(op.Steps)
+	meanwhile := ""
+	if behind {
+		meanwhile = ", meanwhile"
+	}
 	if grow != "" {
-		parts = append(parts, "grow volumes online: "+grow)
+		parts = append(parts, "grow volumes online"+meanwhile+": "+grow)
 	}
 	if modify != "" {
-		parts = append(parts, "change volumes in place, no restart: "+modify)
-	}
-	for _, s := range op.Steps {
-		if s.Action == string(model.ActionRecreateSet) && !slices.Contains(sets, s.Target) {
-			sets = append(sets, s.Target)
-		}
+		parts = append(parts, "change volumes in place, no restart"+meanwhile+": "+modify)
 	}
 	var disks []string
-	for _, set := range sets {
-		disks = append(disks, c.disksAdded(set)...)
+	for _, s := range op.Steps {
+		deleted := s.Action == string(model.ActionRecreateSet)
+		if (deleted || s.Detail == recreatedWords) && !slices.Contains(sets, s.Target) {
+			sets = append(sets, s.Target)
+			if deleted { // of one that is gone already nobody knows which disks it had
+				disks = append(disks, c.disksAdded(s.Target)...)
+			}
+		}
 	}
 	if len(disks) > 0 {
 		parts = append(parts, "add disks: "+strings.Join(disks, ", "))
 	}
 	if len(sets) > 0 {
 		parts = append(parts, "recreate StatefulSet "+strings.Join(sets, ", ")+" around its pods, so that later ones get such volumes")
+	}
+	if len(parts) == 0 {
+		return kindExpand
 	}
 	if len(disks) > 0 {
 		return strings.Join(parts, "; ") + "; its pods restart for the disks, and shards do not move to them by themselves: new ones go where most room is"
