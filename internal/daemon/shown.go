@@ -33,13 +33,15 @@ func shown(before model.Shown, decision model.Decision, problems []string, stepp
 		out.Verdict = model.Refuse.String()
 	}
 	same := before.Verdict == out.Verdict && slices.Equal(before.Problems, problems) &&
-		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b model.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name })
+		slices.EqualFunc(before.Reasons, out.Reasons, func(a, b model.ShownReason) bool { return a.Kind == b.Kind && a.Name == b.Name }) &&
+		(out.Progress == nil) == (before.Progress == nil)
 	moved := !slices.Equal(before.Reasons, out.Reasons) || !equalProgress(before.Progress, out.Progress)
 	refresh := shownRefresh
 	if out.Progress != nil || !slices.EqualFunc(before.Reasons, out.Reasons, sameWords) {
 		refresh = progressRefresh
 	}
-	if same && (!moved || !stepped && now.Sub(before.At) < refresh) && (out.Progress == nil) == (before.Progress == nil) {
+	tooSoon := !stepped && now.Sub(before.At) < refresh
+	if same && (!moved || tooSoon) {
 		// Numbers in a message move all the time; they are not worth a write each.
 		return before
 	}

@@ -73,12 +73,12 @@ func TestARestartThatHasStoppedIsPlannedToStayAsItIs(t *testing.T) {
 			}
 
 			// Another definition brings the pod back.
-			mended := plan.Forward(start(t, old, c.state))
-			assert.Empty(t, mended.Refused)
-			assert.True(t, mended.Done, "%v", mended.Unknown)
-			require.Len(t, mended.Steps, 1)
-			assert.Equal(t, hot+"-0", mended.Steps[0].Target)
-			assert.Equal(t, 1, mended.Restarts)
+			corrected := plan.Forward(start(t, old, c.state))
+			assert.Empty(t, corrected.Refused)
+			assert.True(t, corrected.Done, "%v", corrected.Unknown)
+			require.Len(t, corrected.Steps, 1)
+			assert.Equal(t, hot+"-0", corrected.Steps[0].Target)
+			assert.Equal(t, 1, corrected.Restarts)
 		})
 	}
 }
