@@ -121,6 +121,9 @@ func TestAMasterOfANewClusterThatWaitsForAGroupThatWentIsRecreated(t *testing.T)
 			s.d.Sets = append(s.d.Sets, model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
 		}, "", 0},
 		{"it may not go", func(s *situation) { s.d.Operations.Consent = nil }, "", 0},
+		{"the record was lost, so that no version is recorded, and a group without data becomes larger", func(s *situation) {
+			s.d.Sets, s.r.Version = append(s.d.Sets, model.Set{Name: warm, Group: "warm", Replicas: 2}), ""
+		}, hot + "-0", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := twoGroups(t)

@@ -58,7 +58,7 @@ func start(t *pass.Pass) {
 		func() bool { return t.Suspending && volume.StartDisks(t, true) },
 		func() bool { return lifecycle.StartSuspend(t) },
 		func() bool { return volume.StartExpand(t) },
-		func() bool { return scale.StartReplace(t, true) },
+		func() bool { return scale.StartFirst(t) },
 		func() bool { return volume.StartDisks(t, true) },
 		func() bool { return view.AnyMixed(&t.View) && (rollout.StartUpgrade(t) || rollout.StartRestart(t)) },
 		func() bool { return aim.GrowsFirst(&t.View) && scale.StartGrow(t, false) },
@@ -73,7 +73,7 @@ func start(t *pass.Pass) {
 		func() bool { return scale.StartShrink(t, false) },
 		func() bool { return volume.StartDisks(t, false) },
 		func() bool { return rollout.StartRestart(t) },
-		func() bool { return scale.StartRemove(t) },
+		func() bool { return scale.StartRemove(t, false) },
 		func() bool { return volume.StartFewer(t) },
 		func() bool { return scale.StartReplace(t, false) },
 	} {

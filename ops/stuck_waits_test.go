@@ -86,6 +86,33 @@ func TestASetWithoutVotesWaitsForATrialWhereThereIsNoMaster(t *testing.T) {
 	}
 }
 
+// Seed 5000352200: the quorum was lost with masters whose template cannot run. What is desired had come to them, and to the
+// data nodes too, which join nothing before there is a master.
+func TestStuckVotersGoBeforeATrialThatWaitsForAMaster(t *testing.T) {
+	for votes, replaced := range map[bool]string{true: hot + "-0", false: ""} {
+		s := twoGroups(t)
+		s.d.Sets = slices.Clone(s.d.Sets)
+		for i := range s.d.Sets {
+			s.d.Sets[i].MasterEligible = (s.d.Sets[i].Name == hot) == votes
+		}
+		s.onTemplate(map[string]string{hot: "t2", warm: "t2"})
+		s.o.Database.MasterNode = ""
+		for _, pod := range []string{hot + "-0", hot + "-1", warm + "-0"} {
+			s.away(pod)
+			p := s.podOf(pod)
+			p.Created, p.Started = s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
+		}
+		s.podOf(hot+"-0").Template, s.podOf(hot+"-1").Template, s.podOf(warm+"-0").Template = "t1", "t1", "t2"
+		s.r.OnTrial, s.r.Verified = []string{hot, warm}, nil
+		d := s.inSync()
+		pod := ""
+		if d.Disruptive != nil {
+			pod = d.Disruptive.Pod
+		}
+		assert.Equal(t, replaced, pod, "votes: %v, %v %v", votes, d.Waits, d.Refusals)
+	}
+}
+
 // Seed 791377762: a group that came with the cluster never joined, and went out of the definition
 // together with an upgrade, which would wait for its pod. Its claim says nothing yet.
 func TestAGroupThatNeverJoinedAndIsToGoLeavesBeforeAnUpgrade(t *testing.T) {

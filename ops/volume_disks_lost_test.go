@@ -39,6 +39,43 @@ func TestAPodThatCameBackWithoutADiskKeepsThePaceOfARestart(t *testing.T) {
 	}
 }
 
+// CrateDB has made the copies on that disk again, perhaps on another one of the same node, and of a shard that is on two
+// disks it opens neither: the node is drained before its pod restarts. It restarts as it is where that is a repair.
+func TestANodeThatLacksADiskIsDrainedBeforeItRestarts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(s *situation)
+		kind model.OperationKind
+		pod  string
+	}{
+		{"nothing is under way", func(*situation) {}, model.OperationRemoveDisks, ""},
+		{"a restart stands between two pods", func(s *situation) {
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Since: s.o.At}}
+		}, model.OperationRemoveDisks, ""},
+		{"its copies are not made yet", func(s *situation) { s.o.Database.Health.Colour = model.Yellow }, model.OperationRestart, ""},
+		{"shards are missing", func(s *situation) {
+			s.o.Database.Health.Colour, s.o.Database.ClusterHealth.Colour = model.Red, model.Red
+		}, model.OperationRestart, hot + "-2"},
+		{"shards may be hidden", func(s *situation) {
+			s.o.Database.Denied = []model.Denial{{Privilege: "DQL", Class: "TABLE", Ident: "doc.a"}}
+		}, model.OperationRestart, ""},
+		{"its node was found empty before", func(s *situation) { s.r.Removing.Done = s.o.Pods[2].UID }, model.OperationRemoveDisks, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := fewerDisks(t)
+			s.o.Pods[2].Unused = "data1"
+			c.so(s)
+			d := s.decide()
+			require.Equal(t, c.kind, kindOf(d), "%v %v", d.Waits, d.Refusals)
+			if op := d.Record.Operation; c.kind == model.OperationRestart {
+				assert.Equal(t, c.pod, op.Restart.Pod, "%v", d.Waits)
+			} else {
+				assert.Equal(t, s.r.Removing.Has(s.o.Pods[2].UID), op.Shrink.Replaces != hot+"-2", "%v", d.Waits)
+			}
+		})
+	}
+}
+
 // A pod that had a further disk already vanishes while the template of its StatefulSet does not mount that,
 // and comes back without it. Its restart brings back what is on the disk, and does not wait for that.
 func TestAPodThatHasLostAFurtherDiskGetsItBackWhileShardsAreMissing(t *testing.T) {

@@ -356,10 +356,18 @@ func TestADiskThatAPodHasIsNotTakenAway(t *testing.T) {
 // While the StatefulSet is without the claim template no pod is recreated that has the disk: it would
 // come back without it.
 func TestAPodThatHasADiskBesideItsStatefulSetIsNotReplaced(t *testing.T) {
-	for _, has := range []bool{false, true} {
+	for name, c := range map[string]struct{ has, blank, replaced bool }{
+		"it has none":                          {false, false, true},
+		"it has one":                           {true, false, false},
+		"it has one that came with it, unused": {true, true, true},
+	} {
 		s := moreDisks(t)
-		if has {
+		if c.has {
 			s.o.Pods[0].Volumes = "data0,data1"
+			s.claim("data1", 0)
+		}
+		if k := &s.o.Claims[len(s.o.Claims)-1]; c.blank {
+			k.ClusterID, k.Version, k.Made = "", "", s.o.Pods[0].Created
 		}
 		p := &s.o.Pods[0]
 		s.away(p.Name)
@@ -367,7 +375,7 @@ func TestAPodThatHasADiskBesideItsStatefulSetIsNotReplaced(t *testing.T) {
 		s.vanished(2) // so that the StatefulSet does not get the disk at once
 		s.o.Applied.Effective = s.decide().Effective
 		d := s.decide()
-		assert.Equal(t, !has, d.Disruptive != nil, "%v %v", d.Waits, d.Disruptive)
+		assert.Equal(t, c.replaced, d.Disruptive != nil, "%s: %v %v", name, d.Waits, d.Disruptive)
 	}
 }
 

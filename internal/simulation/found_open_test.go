@@ -66,6 +66,11 @@ func TestWhatWasLeftOpenStaysCorrected(t *testing.T) {
 		3000002809: "the answer to an exchange of names is lost, and the node that is asked then is behind",
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
 		5710003824: "a person wants a restart, an upgrade is due, and pods of the second group cannot run",
+		5300036121: "a pod has come back without a disk, its copies are made again on another one, and its restart brings the disk",
+		5000352200: "the quorum is lost with masters whose template cannot run, and the correction comes to the data nodes first",
+		5300045783: "the same, with nodes that are their own masters and whose volumes are replaced",
+		5000001218: "there is no master, and pods that cannot start have a further disk that nobody has used",
+		5300031569: "the record of a cluster that is being made is lost, and its gateway counts the masters too",
 		// Where the judge, the model or its people were wrong.
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",
 		2400015467: "somebody makes a StatefulSet in the place of one that is recreated with fewer disks",

@@ -9,9 +9,10 @@ import (
 )
 
 // StartRemove begins to drain the next node that is to do with fewer disks; dedicated masters have nothing
-// to drain, and restart at once. It says whether one is due. The claims stay, and nothing is deleted.
-func StartRemove(t *pass.Pass) bool {
-	p := nextRemoved(&t.View)
+// to drain, and restart at once. It says whether one is due. The claims stay, and nothing is deleted. With lacking it is
+// only for one that lacks a disk.
+func StartRemove(t *pass.Pass, lacking bool) bool {
+	p := nextRemoved(&t.View, lacking)
 	if p == nil {
 		return false
 	}
@@ -36,17 +37,20 @@ func StartRemove(t *pass.Pass) bool {
 	return true
 }
 
-// nextRemoved is the pod of the lowest ordinal that uses a disk which is not desired; nil for none.
-func nextRemoved(v *view.View) *model.Pod {
+// nextRemoved is the pod of the lowest ordinal that is to be drained for its disks; nil for none.
+func nextRemoved(v *view.View, lacking bool) *model.Pod {
 	switch {
-	case v.Rejected, v.Suspending, v.Record.Removing == nil, view.Unequal(v), view.AnyMixed(v):
+	case v.Rejected, v.Suspending, v.Record.Removing == nil, !lacking && (view.Unequal(v) || view.AnyMixed(v)):
 		return nil
 	}
 	var found *model.Pod
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
 		s := view.Recorded(v.Record.Sets, p.Set)
-		due := s != nil && p.Ordinal < s.Replicas && view.SurplusOf(v, p) != ""
+		due := s != nil && p.Ordinal < s.Replicas && view.Drains(v, p)
+		if lacking {
+			due = due && view.LacksCopies(v, p) && view.Data(v, *s)
+		}
 		if before := found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal; due && before {
 			found = p
 		}

@@ -62,17 +62,30 @@ func TakesOver(t *pass.Pass) bool {
 	if op == nil || op.Kind != model.OperationRestart || op.Step != model.StepNext || t.Record.Lock != nil {
 		return false
 	}
-	if t.Record.Exclusions != nil || aim.TrialPods(&t.View, op.Restart.Set) || nextReplaced(&t.View, true) == nil {
+	if t.Record.Exclusions != nil || aim.TrialPods(&t.View, op.Restart.Set) || nextReplaced(&t.View, true) == nil && nextRemoved(&t.View, true) == nil {
 		return false
 	}
 	probe := *t
-	if !StartReplace(&probe, true) {
+	if !StartFirst(&probe) {
 		return false
 	}
 	if !aim.RollBackFirst(t, op.Restart) {
-		StartReplace(t, true)
+		StartFirst(t)
 	}
 	return true
+}
+
+// StartFirst begins to drain a node that has to be empty before its pod restarts, for whatever it does. It is not due where it
+// has to wait: then the pod restarts as it is.
+func StartFirst(t *pass.Pass) bool {
+	if StartReplace(t, true) {
+		return true
+	}
+	probe := *t
+	if probe.Record.Operation = nil; !StartRemove(&probe, true) || probe.Record.Operation == nil {
+		return false
+	}
+	return StartRemove(t, true)
 }
 
 // DrainAgain drains a node once more whose claims are deleted, and to which an only copy has come back:

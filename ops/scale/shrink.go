@@ -384,7 +384,7 @@ func drainNotDesired(v *view.View, sh *model.Shrink) bool {
 	case sh.Replaces == "":
 		return sh.LeaveZone && !mayLeaveZone(v, sh)
 	case p != nil && removes(v):
-		return view.SurplusOf(v, p) == "" || v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
+		return !view.Drains(v, p) || v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
 	case p == nil, !aim.MayReplace(v), len(aim.OtherClaims(v, p)) == 0, len(aim.OtherVolumes(v, sh.Set)) > 0:
 		return true
 	default:

@@ -42,9 +42,13 @@ func ExtraDisks(v *View, p *model.Pod) []string {
 }
 
 // LostDisks are the disks of a pod that it would come back without, recreated now: its StatefulSet has no claim
-// template of them, or its template does not mount one on which CrateDB has written.
+// template of them and CrateDB may have started on them, or its template does not mount one on which it has written.
 func LostDisks(v *View, p *model.Pod) []string {
-	lost := ExtraDisks(v, p)
+	lost := slices.DeleteFunc(ExtraDisks(v, p), func(name string) bool {
+		return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
+			return c.Template == name && c.Set == p.Set && c.Ordinal == p.Ordinal && free(v, p, c)
+		})
+	})
 	if live := v.Live(p.Set); live != nil && live.Unused != "" {
 		unmounted := slices.DeleteFunc(model.Listed(live.Unused), func(name string) bool { return !p.Uses(name) || !written(v, p, name) })
 		lost = append(slices.Clip(lost), unmounted...)

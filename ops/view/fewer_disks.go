@@ -43,10 +43,14 @@ func SurplusUnused(v *View, set string) bool {
 	return live.Replicas > 0 || len(v.Record.Suspended) == 0
 }
 
-// Removes reports whether a restart is under way that brings this pod back with fewer disks.
+// Removes reports whether a restart is under way that brings a drained pod back with fewer disks, or with one that it lacks.
 func Removes(v *View, p *model.Pod) bool {
-	return Restarting(v) && v.Record.Operation.Restart.Removes == p.UID && SurplusOf(v, p) != ""
+	return Restarting(v) && v.Record.Operation.Restart.Removes == p.UID && Drains(v, p)
 }
+
+// Drains reports whether a pod is drained before it restarts: it uses a disk that goes, or lacks one. The copies on that
+// CrateDB has made again on its other disks, and of a shard that is on two disks of a node it opens neither.
+func Drains(v *View, p *model.Pod) bool { return SurplusOf(v, p) != "" || LacksCopies(v, p) }
 
 // Narrowing are the disks that the template of a StatefulSet is to do without now, separated by
 // commas; "" for none. It is so from when all is ready for one pod to restart until another one of
