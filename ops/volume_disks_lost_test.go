@@ -58,7 +58,7 @@ func TestANodeThatLacksADiskIsDrainedBeforeItRestarts(t *testing.T) {
 		}, model.OperationRestart, hot + "-2"},
 		{"shards may be hidden", func(s *situation) {
 			s.o.Database.Denied = []model.Denial{{Privilege: "DQL", Class: "TABLE", Ident: "doc.a"}}
-		}, model.OperationRestart, ""},
+		}, model.OperationRestart, hot + "-2"},
 		{"its node was found empty before", func(s *situation) { s.r.Removing.Done = s.o.Pods[2].UID }, model.OperationRemoveDisks, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

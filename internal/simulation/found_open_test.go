@@ -72,6 +72,7 @@ func TestWhatWasLeftOpenStaysCorrected(t *testing.T) {
 		5000001218: "there is no master, and pods that cannot start have a further disk that nobody has used",
 		5300031569: "the record of a cluster that is being made is lost, and its gateway counts the masters too",
 		// Where the judge, the model or its people were wrong.
+		5000014450: "a group leaves the definition while its pod is never ready, and others restart for a disk",
 		2500023066: "our exclusion is owed again in the moment in which a node goes that people exclude",
 		2400015467: "somebody makes a StatefulSet in the place of one that is recreated with fewer disks",
 		2400031989: "the same, with other volumes",

@@ -338,14 +338,15 @@ func (w *world) reachable() commit {
 	return c
 }
 
-// cannotRun: a pod of a StatefulSet is on a template that cannot run, and so does the StatefulSet. The status asks for
-// its group.
+// cannotRun: a pod of a StatefulSet is on a template on which it does not run, or is never ready, and so is the
+// StatefulSet. The status asks for its group.
 func (w *world) cannotRun(s *set) bool {
-	if !s.exists || w.templates[s.template].bad == good {
-		return false
+	runs := func(l *slot, template int) bool {
+		t := &w.templates[template]
+		return t.bad == good && l.unwellOn != t.content
 	}
 	for o := range s.replicas {
-		if p := &w.slots[w.setIndex(s.name)*maxOrdinals+o].pod; p.exists && w.templates[p.template].bad != good {
+		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; s.exists && l.pod.exists && !runs(l, s.template) && !runs(l, l.pod.template) {
 			return true
 		}
 	}

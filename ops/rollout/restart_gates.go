@@ -103,9 +103,8 @@ func podWaits(t *pass.Pass, op *model.Operation, p *model.Pod, allocation string
 	if m.Stop(t, BeforePod) || forecastWaits(t, op, p) {
 		return true
 	}
-	// What `system` may not see may be on the disk that the pod comes back without, and no node is drained meanwhile.
-	drained := view.Removes(&t.View, p) || view.LacksCopies(&t.View, p) && !m.LacksCopies
-	return drained && carriesData(&t.View, p) && access.TablesMayBeHidden(t)
+	// What `system` may not see may be on the disk that the pod comes back without.
+	return view.Removes(&t.View, p) && carriesData(&t.View, p) && access.TablesMayBeHidden(t)
 }
 
 // endWaits: a check between two pods does not pass.
