@@ -221,6 +221,7 @@ func (c *cluster) learn(ctx context.Context) error {
 var (
 	allocation = regexp.MustCompile(`, a\[id=[^\]]*\]`)
 	amounts    = regexp.MustCompile(`(free|size|shard added|allocating shard): \[[^\]]*\]`)
+	attributes = regexp.MustCompile(`\{\w+=[^{}]*(\{[^}]*\}[^{}]*)*\}`)
 	millis     = regexp.MustCompile(`waiting [\d.]+(ms|s|m)\b`)
 	measured   = regexp.MustCompile(`(?i)\bpath\b|'dev'|_state_version|size|used|free|heap|started|finished`)
 	// A generated id may begin or end with a dash, where \b sees no word's end.
@@ -247,6 +248,12 @@ func (c *cluster) normal(text string) string {
 			return "{uuid}"
 		}
 		return s
+	})
+	// CrateDB keeps the attributes of a node in a hash map, and names them in the order of that.
+	text = attributes.ReplaceAllStringFunc(text, func(s string) string {
+		list := strings.Split(s[1:len(s)-1], ", ")
+		slices.Sort(list)
+		return "{" + strings.Join(list, ", ") + "}"
 	})
 	text = millis.ReplaceAllString(text, "waiting {time}")
 	return amounts.ReplaceAllString(text, "$1: [{amount}]")

@@ -151,6 +151,7 @@ func TestWhatTwoClustersCannotHaveInCommonIsLeftOut(t *testing.T) {
 		{"{n1}{-RJl-LTuQtilFHJmIcusSA}{x}", "{n1}{{uuid}}{x}"},
 		{"[[t0/x9dqqfPGQ36otnjPcY7VQ-]]", "[[t0/{uuid}]]"},
 		{"actual free: [23.5gb], watermark.low=85%", "actual free: [{amount}], watermark.low=85%"},
+		{"{dm}{zone=a, hall=x, http_address=127.0.35.1:4200}, to", "{dm}{hall=x, http_address={n0.ip}:4200, zone=a}, to"},
 		{"cannot allocate because the cluster is still waiting 4.9m for", "cannot allocate because the cluster is still waiting {time} for"},
 	} {
 		require.Equal(t, row[1], c.normal(row[0]))
