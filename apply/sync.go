@@ -221,22 +221,28 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adopt
 			return false, err
 		}
 	}
-	var answer *object
-	if live != nil && p.key.GroupKind() == "StatefulSet.apps" {
-		answer, err = a.applySet(ctx, p)
-	} else {
-		if live != nil {
-			_, err = a.renumber(ctx, p, live)
-		}
-		if err == nil {
-			answer, err = a.apply(ctx, p, transient)
-		}
-	}
+	answer, err := a.applyOver(ctx, p, live)
 	if err != nil {
 		return false, err
 	}
 	a.applied(ctx, p, cluster, why, changes, answer)
 	return true, nil
+}
+
+// applyOver applies an object over what is live, nil for nothing.
+func (a *Applier) applyOver(ctx context.Context, p prepared, live *object) (*object, error) {
+	if live != nil {
+		switch p.key.GroupKind() {
+		case "StatefulSet.apps":
+			return a.applySet(ctx, p)
+		case "PodDisruptionBudget.policy":
+			return a.applyBudget(ctx, p)
+		}
+		if _, err := a.renumber(ctx, p, live); err != nil {
+			return nil, err
+		}
+	}
+	return a.apply(ctx, p, transient)
 }
 
 // applied takes in the answer to an apply.
