@@ -121,6 +121,10 @@ func (c *Cluster) placeShard(s *Shard, list []Placed) (fresh []*Copy, err error)
 			s.allocated = s.allocated || cp.Primary
 		}
 	}
+	// Which of the copies began as the primary is a choice too: how it came goes with the role.
+	if was, now := s.primary(), copies[0]; was != now && was.origin != "" {
+		was.origin, now.origin = now.origin, was.origin
+	}
 	s.copies = copies
 	return fresh, nil
 }
