@@ -46,9 +46,13 @@ func start(t *pass.Pass) {
 		// Only a master gives them back, and the desired template may bring one.
 		masterless := t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != ""
 		// Where the volume of a drained node goes with its pod, they are given back after that, and
-		// nothing else restarts it.
-		if masterless || view.DrainedForNewVolume(&t.View) != nil {
+		// nothing else restarts it. One that lacks a disk restarts in the operation that is due.
+		lacking := view.DrainedLacking(&t.View)
+		if masterless || lacking != nil || view.DrainedForNewVolume(&t.View) != nil {
 			_ = scale.DrainAgain(t) || begins(t, func() bool { return rollout.StartUpgrade(t) || rollout.StartRestart(t) })
+		}
+		if op := t.Record.Operation; lacking != nil && op != nil && op.Restart != nil {
+			op.Restart.Removes = lacking.UID
 		}
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // A pod has come back without a disk, and nobody has found its node empty: its restart brings back what is
@@ -71,6 +72,97 @@ func TestANodeThatLacksADiskIsDrainedBeforeItRestarts(t *testing.T) {
 				assert.Equal(t, c.pod, op.Restart.Pod, "%v", d.Waits)
 			} else {
 				assert.Equal(t, s.r.Removing.Has(s.o.Pods[2].UID), op.Shrink.Replaces != hot+"-2", "%v", d.Waits)
+			}
+		})
+	}
+}
+
+// Seeds 6000013996 and 6000028548: the drain went back for nodes that were to come or to go, and these waited for the restart
+// that brings the disk.
+func TestADrainOfANodeThatLacksADiskGoesOnWhileNodesAreToComeOrToGo(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		lacks    bool
+		replicas int
+		step     string
+	}{
+		{"it lacks a disk, and nodes come", true, 4, model.StepExclude},
+		{"it lacks a disk, and nodes go", true, 2, model.StepExclude},
+		{"it has one that goes, and nodes come", false, 4, model.StepInclude},
+		{"it has one that goes, and nodes go", false, 2, model.StepInclude},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := fewerDisks(t)
+			s.d.Operations.Consent = []definition.Consent{definition.ConsentTwoMasters}
+			if c.lacks {
+				s.o.Pods[0].Unused = "data1"
+			}
+			s.r = s.decide().Record
+			require.Equal(t, hot+"-0", s.r.Operation.Shrink.Replaces)
+			s.d.Sets = slices.Clone(s.d.Sets)
+			s.d.Sets[0].Replicas = c.replicas
+			d := s.decide()
+			assert.Equal(t, c.step, d.Record.Operation.Step, "%v %v", d.Waits, d.Refusals)
+		})
+	}
+}
+
+// Seeds 6000014486 and 6000512764: the template went back before the drain to one that does not mount the disk, which nothing
+// lacked then, so that the restart went on with it, and so forth.
+func TestATemplateThatBringsADiskBackIsKeptForTheDrainBeforeIt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		lacks bool
+		kind  model.OperationKind
+		want  model.TemplateChoice
+	}{
+		{"a pod lacks the disk", true, model.OperationRemoveDisks, model.TemplateKept},
+		{"no pod lacks it", false, model.OperationRestart, model.TemplateDesired},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := fewerDisks(t)
+			s.o.Sets[0].Template = "t2"
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = "t1"
+			}
+			if c.lacks {
+				s.o.Pods[0].Unused = "data1"
+			}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
+			d := s.decide()
+			assert.Equal(t, c.kind, kindOf(d), "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, c.want, d.Effective.Sets[0].Template)
+		})
+	}
+}
+
+// Seed 6000522138: an upgrade was due. The restart ended for it when the node was empty, and the node was drained again.
+func TestADrainedNodeThatLacksADiskRestartsInTheUpgradeThatIsDue(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		version string
+		unused  string
+		kind    model.OperationKind
+	}{
+		{"an upgrade is due", "5.10.2", "data1", model.OperationUpgrade},
+		{"none is", "", "data1", model.OperationRestart},
+		{"it lacks no disk", "5.10.2", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := fewerDisks(t)
+			p := &s.o.Pods[0]
+			p.Unused = c.unused
+			if c.version != "" {
+				s.d.Version = c.version
+				s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeImage, Set: hot, Path: "image", New: "crate:" + c.version})
+			}
+			id := s.nodeID(p.Name)
+			s.o.Database.Settings.Exclude = map[string]string{"_id": id}
+			s.r.Exclusions = &model.Exclusions{Set: hot, IDs: id, Replaces: p.UID}
+			d := s.decide()
+			require.Equal(t, c.kind, kindOf(d), "%v %v", d.Waits, d.Refusals)
+			if c.kind != "" {
+				assert.Equal(t, p.UID, d.Record.Operation.Restart.Removes)
 			}
 		})
 	}

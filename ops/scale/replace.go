@@ -69,7 +69,8 @@ func TakesOver(t *pass.Pass) bool {
 	if !StartFirst(&probe) {
 		return false
 	}
-	if !aim.RollBackFirst(t, op.Restart) {
+	// A pod that lacks a disk is restarted for the template that has it.
+	if view.AnyPodLacksCopies(&t.View) || !aim.RollBackFirst(t, op.Restart) {
 		StartFirst(t)
 	}
 	return true

@@ -170,8 +170,9 @@ func Shrink(t *pass.Pass) {
 	op.Shrink, op.Revision = &sh, t.Desired.Revision
 	op.To = shrunk(&t.View, &op)
 	t.Record.Operation = &op
-	// A drain that is no longer desired goes back, unless nodes are leaving already.
-	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
+	// A drain that is no longer desired goes back, unless nodes are leaving already. Pods come and go after the restart of
+	// one that lacks copies.
+	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To && !drainsLacking(&t.View, &sh)
 	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || drainNotDesired(&t.View, &sh)
 	// So does one for which a pod is missing that does not come back before its StatefulSet is recreated.
 	held := view.AnyBehindMissingDisk(&t.View)
@@ -390,6 +391,12 @@ func drainNotDesired(v *view.View, sh *model.Shrink) bool {
 	default:
 		return v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
 	}
+}
+
+// drainsLacking reports whether a node is drained because its pod lacks a disk with copies.
+func drainsLacking(v *view.View, sh *model.Shrink) bool {
+	p := view.PodNamed(v, sh.Replaces)
+	return p != nil && view.LacksCopies(v, p)
 }
 
 // deleteClaims decides the deletion of the claims of a node that was found empty. Kubernetes keeps

@@ -52,6 +52,16 @@ func Removes(v *View, p *model.Pod) bool {
 // CrateDB has made again on its other disks, and of a shard that is on two disks of a node it opens neither.
 func Drains(v *View, p *model.Pod) bool { return SurplusOf(v, p) != "" || LacksCopies(v, p) }
 
+// DrainedLacking is a pod that lacks copies, whose node we have drained and exclude until it restarts; nil for none.
+func DrainedLacking(v *View) *model.Pod {
+	for p := range excluded(v) {
+		if p.UID == v.Record.Exclusions.Replaces && LacksCopies(v, p) {
+			return p
+		}
+	}
+	return nil
+}
+
 // Narrowing are the disks that the template of a StatefulSet is to do without now, separated by
 // commas; "" for none. It is so from when all is ready for one pod to restart until another one of
 // its name is there, and not for longer than a pod may take (volume.Removed).
