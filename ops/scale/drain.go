@@ -231,7 +231,7 @@ func sayLeft(t *pass.Pass, op *model.Operation, d drain) {
 	switch blocked := drainBlocked(t, sh, d); {
 	case !blocked:
 		t.Wait(gates.Draining(sh.Names(), d.shards, d.bytes, db.Relocating, db.Initializing, db.Unassigned))
-	case sh.Replaces != "" && !drainsLacking(&t.View, sh) && aim.NodesCome(&t.View) && view.DrainedForNewVolume(&t.View) == nil:
+	case sh.Replaces != "" && aim.NodesCome(&t.View) && view.DrainedForNewVolume(&t.View) == nil:
 		op.Step = model.StepInclude // they may be what it lacks, and come while nothing is drained
 	case sh.LeaveZone && d.shards == 0:
 		op.Step = model.StepInclude // only a node that leaves may take what is on no node, while it is in its zone
