@@ -257,3 +257,39 @@ func TestASnapshotDoesNotGoBeforeARestartWithoutWhichADiskIsLost(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6000506797: a node was drained before its pod restarts with the disk that it lacked, and pods of the first StatefulSet
+// were to restart too. They went first, while tables were short of the copies that the drained node may not have.
+func TestThePodOfADrainedNodeGoesFirst(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(s *situation, p *model.Pod)
+		set  string
+	}{
+		{"none is drained", func(*situation, *model.Pod) {}, hot},
+		{"one comes back with other disks", func(s *situation, p *model.Pod) { s.r.Operation.Restart.Removes = p.UID }, warm},
+		{"one comes back onto another volume", func(s *situation, p *model.Pod) {
+			s.o.Claims = append(s.o.Claims, model.Claim{Name: "data0-" + p.Name, Set: warm, Template: "data0", Terminating: true, Replace: true, Deleted: s.o.At})
+		}, warm},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.pending(model.ChangeRestart)
+			p := s.podOf(warm + "-0")
+			p.Volumes = "data0,data1"
+			for _, set := range []string{hot, warm} {
+				s.d.Volumes = append(s.d.Volumes, model.VolumeTemplate{Set: set, Name: "data0"})
+				s.o.Volumes = append(s.o.Volumes, model.VolumeTemplate{Set: set, Name: "data0"})
+			}
+			s.o.Volumes = append(s.o.Volumes, model.VolumeTemplate{Set: warm, Name: "data1"})
+			i := slices.IndexFunc(s.o.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })
+			s.r.Exclusions = &model.Exclusions{Set: warm, IDs: s.o.Database.Nodes[i].ID, Replaces: p.UID}
+			s.o.Database.Settings.Exclude = map[string]string{"_id": s.o.Database.Nodes[i].ID}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Replaces: true, Since: s.o.At}}
+			c.so(s, p)
+			d := s.decide()
+			require.Equal(t, model.OperationRestart, kindOf(d), "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, c.set, d.Record.Operation.Restart.Set, "%v", d.Waits)
+		})
+	}
+}

@@ -118,8 +118,12 @@ func (o objects) SetBudget(ctx context.Context, name string, maxUnavailable int)
 	if err != nil {
 		return err
 	}
-	_, err = o.client.PolicyV1().PodDisruptionBudgets(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
-	return wrapWrite("setting PodDisruptionBudget", o.cluster.Namespace, name, err)
+	answer, err := o.client.PolicyV1().PodDisruptionBudgets(o.cluster.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: names.FieldManager})
+	if err != nil {
+		return wrapWrite("setting PodDisruptionBudget", o.cluster.Namespace, name, err)
+	}
+	o.tell("policy/v1", "PodDisruptionBudget", answer)
+	return nil
 }
 
 // DeletePod deletes a pod in which CrateDB has never started, which is looked at
@@ -204,23 +208,23 @@ func (o objects) patchSet(ctx context.Context, what, name string, fields map[str
 	if err != nil {
 		return wrapWrite(what, o.cluster.Namespace, name, err)
 	}
-	o.tell(answer)
+	o.tell("apps/v1", "StatefulSet", answer)
 	return nil
 }
 
 // tell gives the answer to whoever observes: what a watch shows later is not
 // decided on before.
-func (o objects) tell(set *appsv1.StatefulSet) {
+func (o objects) tell(apiVersion, kind string, answer any) {
 	if o.wrote == nil {
 		return
 	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(set)
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(answer)
 	if err != nil {
 		return // the watch shows it, a moment later
 	}
 	object := &unstructured.Unstructured{Object: fields}
-	object.SetAPIVersion("apps/v1")
-	object.SetKind("StatefulSet")
+	object.SetAPIVersion(apiVersion)
+	object.SetKind(kind)
 	o.wrote(object)
 }
 

@@ -99,8 +99,12 @@ func (o objects) SetBudget(_ context.Context, name string, value int) error {
 	if err != nil {
 		return err
 	}
-	o.d.w.putBudget(name, value, 0)
-	return o.d.after(f)
+	version := o.d.w.putBudget(name, value, 0)
+	if err := o.d.after(f); err != nil {
+		return err
+	}
+	o.d.own[kindBudgets] = version
+	return nil
 }
 
 func (o objects) DeletePod(_ context.Context, name, uid string) error {

@@ -54,9 +54,9 @@ func notReadyLong(v *view.View, p *model.Pod) bool {
 // NextSet is the first set for which a restart is due, masters first; "" for none. A set with a
 // pod that cannot run goes before, for its new template may be the remedy, unless another set
 // is on trial. Then comes a set that got the desired template out of order: after an eviction Kubernetes recreates
-// its pods on that template.
+// its pods on that template. Then comes the set of a pod whose node is drained: tables are short of its copies until it is back.
 func NextSet(v *view.View) string {
-	first, untried := "", ""
+	first, untried, drained, emptied := "", "", "", view.DrainedForNewVolume(v)
 	for _, s := range v.Record.Sets {
 		if !view.PendingRestart(v, s.Name) && FirstOutdated(v, s.Name) == nil {
 			continue
@@ -68,11 +68,14 @@ func NextSet(v *view.View) string {
 		if untried == "" && (comesUp || !view.PendingRestart(v, s.Name)) && slices.Contains(v.Record.OnTrial, s.Name) {
 			untried = s.Name
 		}
+		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && (p == emptied || view.Removes(v, p)) }) {
+			drained = s.Name
+		}
 		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && templateMayHelp(v, p) }) && !OtherTrialFirst(v, s.Name) {
 			return s.Name
 		}
 	}
-	return cmp.Or(untried, first)
+	return cmp.Or(untried, drained, first)
 }
 
 // PendingMayHelp reports whether a pod of any set cannot run, and the desired template of its set, which is not
