@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	clients "k8s.io/client-go/kubernetes"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/sandbox"
 )
 
@@ -139,9 +140,24 @@ func (k *served) template(name string) {
 }
 
 func (k *served) budget(maxUnavailable int) {
-	_, err := k.client.PolicyV1().PodDisruptionBudgets("db").Patch(k.t.Context(), budgetName, types.MergePatchType,
-		fmt.Appendf(nil, `{"spec":{"maxUnavailable":%d}}`, maxUnavailable), metav1.PatchOptions{})
+	k.patchBudget(fmt.Sprintf(`{"spec":{"maxUnavailable":%d,"minAvailable":null}}`, maxUnavailable))
+}
+
+func (k *served) replace(pods int) {
+	k.patchBudget(fmt.Sprintf(`{"spec":{"maxUnavailable":null,"minAvailable":%d}}`, pods))
+}
+
+func (k *served) patchBudget(text string) {
+	_, err := k.client.PolicyV1().PodDisruptionBudgets("db").Patch(k.t.Context(), budgetName, types.MergePatchType, []byte(text), metav1.PatchOptions{})
 	require.NoError(k.t, err)
+}
+
+func (k *served) keep(pods int) error {
+	force := true
+	_, err := k.client.PolicyV1().PodDisruptionBudgets("db").Patch(k.t.Context(), budgetName, types.ApplyPatchType,
+		fmt.Appendf(nil, `{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","spec":{"minAvailable":%d,"selector":{"matchLabels":{"app":"crate"}}}}`, pods),
+		metav1.PatchOptions{FieldManager: names.FieldManager, Force: &force})
+	return err
 }
 
 func (k *served) version() string { return k.set().ResourceVersion }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // apiServer is Kubernetes as the script sees it: one StatefulSet "crate-data-hot-c"
@@ -19,6 +21,10 @@ type apiServer interface {
 	scale(replicas int)
 	template(name string)
 	budget(maxUnavailable int)
+	// keep applies minAvailable on the server, as the daemon does; replace writes it in the place of
+	// maxUnavailable.
+	keep(pods int) error
+	replace(pods int)
 	// scaleAsOf writes replicas with the resourceVersion of a version.
 	scaleAsOf(version string, replicas int) error
 	version() string
@@ -116,6 +122,16 @@ var script = []struct {
 		if assert.Equal(t, before[podNamed(1)], k.pods()[podNamed(1)]) {
 			assert.Equal(t, before[podNamed(2)], k.pods()[podNamed(2)])
 		}
+	}},
+	{"beside a maxUnavailable that somebody wrote minAvailable is refused, and in its place it is taken", func(t *testing.T, k apiServer) {
+		k.budget(1)
+		require.Error(t, k.keep(3))
+		k.replace(3)
+		require.NoError(t, k.keep(3))
+		k.within("it refuses", func() bool { return k.evict(podNamed(2)) != nil })
+		k.passes()
+		require.Error(t, k.evict(podNamed(1)))
+		k.budget(1)
 	}},
 	{"fewer replicas end the highest ordinals, and their claims stay", func(t *testing.T, k apiServer) {
 		before, claims := k.pods(), k.claims()
@@ -217,6 +233,16 @@ func (k *inVirtualTime) template(name string) {
 
 func (k *inVirtualTime) budget(maxUnavailable int) {
 	k.w.putBudget(k.w.budgets[0].name, maxUnavailable, 0)
+	k.w.budgets[0].shared = true
+}
+
+func (k *inVirtualTime) keep(pods int) error {
+	_, err := k.w.applyBudget(model.Budget{Name: k.w.budgets[0].name, MinAvailable: pods})
+	return err
+}
+
+func (k *inVirtualTime) replace(pods int) {
+	k.w.replaceLimit(model.Budget{Name: k.w.budgets[0].name, MinAvailable: pods})
 }
 
 func (k *inVirtualTime) version() string { return versionText(k.set().version) }

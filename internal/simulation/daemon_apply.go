@@ -127,7 +127,16 @@ func (d *daemon) syncBudget(wanted model.Budget) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	version := w.putBudget(wanted.Name, wanted.MaxUnavailable, wanted.MinAvailable)
+	version, err := w.applyBudget(wanted)
+	if errors.Is(err, errBothLimits) {
+		// As the real daemon does: it replaces the other limit, and applies again.
+		w.say("daemon %s replaces maxUnavailable of budget %s, which an apply left beside minAvailable", d.name, wanted.Name)
+		w.replaceLimit(wanted)
+		if err := d.after(f); err != nil {
+			return false, err
+		}
+		return d.syncBudget(wanted)
+	}
 	if w.telling() {
 		w.say("daemon %s sets budget %s to %d, to keep %d", d.name, wanted.Name, wanted.MaxUnavailable, wanted.MinAvailable)
 	}

@@ -1,5 +1,11 @@
 package simulation
 
+import (
+	"errors"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
 // The disruption controller and the eviction API, as they stand in Kubernetes
 // (pkg/controller/disruption/disruption.go).
 
@@ -159,6 +165,29 @@ func (w *world) happenDrains() {
 		}
 	}
 	w.drains = kept
+}
+
+// sharing is the first seed whose API server refuses a budget with both limits: nobody had played it then.
+const sharing = 6_000_000_000
+
+var errBothLimits = errors.New("minAvailable and maxUnavailable cannot be both set")
+
+// applyBudget is a forced server-side apply. It takes maxUnavailable away only if nobody else has
+// written it, and what it overwrites is its own then.
+func (w *world) applyBudget(wanted model.Budget) (int64, error) {
+	if b := w.budgetNamed(wanted.Name); b != nil {
+		if b.shared && wanted.MinAvailable > 0 {
+			return 0, errBothLimits
+		}
+		b.shared = b.shared && b.value == wanted.MaxUnavailable
+	}
+	return w.putBudget(wanted.Name, wanted.MaxUnavailable, wanted.MinAvailable), nil
+}
+
+// replaceLimit writes minAvailable in the place of maxUnavailable.
+func (w *world) replaceLimit(wanted model.Budget) {
+	w.putBudget(wanted.Name, wanted.MaxUnavailable, wanted.MinAvailable)
+	w.budgetNamed(wanted.Name).shared = false
 }
 
 // putBudget writes maxUnavailable, or minAvailable where keep is not 0.

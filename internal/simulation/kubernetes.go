@@ -183,6 +183,9 @@ type budget struct {
 	value   int
 	// keep is minAvailable in the place of maxUnavailable; 0 where it has none.
 	keep int
+	// shared: somebody else than the daemon's apply has written maxUnavailable, which an apply
+	// does not take away.
+	shared bool
 	// What the disruption controller has made of it, and of the pods of a version.
 	generation, observed      int64
 	allowed, healthy, desired int

@@ -100,6 +100,9 @@ func (o objects) SetBudget(_ context.Context, name string, value int) error {
 		return err
 	}
 	version := o.d.w.putBudget(name, value, 0)
+	if b := o.d.w.budgetNamed(name); b != nil {
+		b.shared = o.d.w.schedule.Seed >= sharing
+	}
 	if err := o.d.after(f); err != nil {
 		return err
 	}
