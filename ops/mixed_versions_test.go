@@ -200,3 +200,33 @@ func TestAnUpgradeTurnsToPodsThatCannotRunBeforeItsGroupHasTheNewTemplate(t *tes
 		})
 	}
 }
+
+// Seed 6000009289: an upgrade was aborted when its first pod had started on the newer version and did not join, and began again.
+// The first StatefulSet has the new template and no pod on it, and waits for that pod, which only the new template corrects.
+func TestAnUpgradeThatBeginsAgainGoesFirstWhereAPodIsNewerAndStuck(t *testing.T) {
+	for _, c := range []struct{ name, started, next string }{
+		{"the newer version has started in it", "5.10.1", warm},
+		{"it has the version of its set, whose template brings it back", "5.9.1", hot},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t3", warm: "t1"})
+			s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &model.Upgrade{OldVersion: "5.9.1", NewVersion: "5.10.1"}, Restart: &model.Restart{Set: hot, Since: s.o.At}}
+			s.d.Changes = []model.Change{{Class: model.ChangeImage, Set: warm}}
+			s.r.Version, s.o.Sets[1].Version = "5.9.1", "5.9.1"
+			for i := range s.o.Claims {
+				s.o.Claims[i].Version = c.started
+			}
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = "t1"
+			}
+			s.away(warm + "-0")
+			p := s.podOf(warm + "-0")
+			p.Template, p.Version, p.Started, p.Created = "t2", c.started, s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
+			d := s.decide()
+			assert.Equal(t, c.next, d.Record.Operation.Restart.Set, "%v, %v", d.Waits, d.Refusals)
+		})
+	}
+}

@@ -69,11 +69,10 @@ func MakesRoom(v *view.View) bool {
 	return SizeFirst(v) && !view.AnyMixed(v) || view.Refilled(v) && !DrainStops(v)
 }
 
-// StuckOnLive reports whether a pod of the set is stuck on its live template.
+// StuckOnLive reports whether a pod of the set is stuck, and its live template is no remedy.
 func StuckOnLive(v *view.View, set string) bool {
-	live := v.Live(set)
 	return v.AnyPod(func(p *model.Pod) bool {
-		return view.OnLive(p, live) && view.NotReady(p) && view.StuckSinceCreated(v, p)
+		return p.Set == set && noRemedy(v, p) && view.NotReady(p) && view.StuckSinceCreated(v, p)
 	})
 }
 

@@ -123,9 +123,13 @@ func RollForward(v *view.View) string {
 
 // needsAnother reports whether a pod is not ready, its set's live template is no remedy, and another is desired.
 func needsAnother(v *view.View, p *model.Pod) bool {
+	return view.NotReady(p) && noRemedy(v, p) && v.DesiredSet(p.Set) != nil && view.PendingRestart(v, p.Set)
+}
+
+// noRemedy reports whether a pod is on its set's live template, or never gets that, because it is of an older version.
+func noRemedy(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	noRemedy := view.OnLive(p, live) || live != nil && view.WouldDowngrade(v, p, live)
-	return view.NotReady(p) && noRemedy && v.DesiredSet(p.Set) != nil && view.PendingRestart(v, p.Set)
+	return view.OnLive(p, live) || live != nil && view.WouldDowngrade(v, p, live)
 }
 
 // byUpgrade reports whether the desired template of the set comes by an upgrade only, because its
