@@ -331,8 +331,8 @@ func masks(sql string) (out []bool) {
 	return out
 }
 
-// ordered puts lists of objects that have a node's name into the order of the names, in
-// which CrateDB has no order, and writes numbers in one way: 1.0 is 1.
+// ordered puts lists of objects that have a node's name into the order of the names, and lists of tables with
+// their schemas, as of a snapshot: CrateDB has them in no order. It writes numbers in one way: 1.0 is 1.
 func ordered(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -347,11 +347,16 @@ func ordered(v any) any {
 		return out
 	case []any:
 		out := make([]any, len(v))
-		named := true
+		named, tables := true, true
 		for i, each := range v {
 			out[i] = ordered(each)
 			o, ok := each.(map[string]any)
 			named = named && ok && o["node_name"] != nil
+			text, _ := each.(string)
+			tables = tables && strings.Count(text, ".") == 1
+		}
+		if tables {
+			slices.SortFunc(out, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 		}
 		if named {
 			slices.SortFunc(out, func(a, b any) int {

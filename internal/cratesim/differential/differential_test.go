@@ -163,6 +163,9 @@ func TestWhatTwoClustersCannotHaveInCommonIsLeftOut(t *testing.T) {
 	b := answer{columns: []string{"a"}, rows: [][]any{{"a"}, {"b"}}}
 	require.Equal(t, c.text(a), c.text(b), "no statement asks for an order")
 	require.NotEqual(t, c.text(a), c.text(answer{columns: []string{"a"}, rows: [][]any{{"a"}}}))
+	list := func(names ...any) string { return c.text(answer{columns: []string{"a"}, rows: [][]any{{names}}}) }
+	require.Equal(t, list("doc.a", "doc.b"), list("doc.b", "doc.a"), "the tables of a snapshot")
+	require.NotEqual(t, list("a", "b"), list("b", "a"), "the columns that a table is partitioned by")
 }
 
 func TestTheListOfAllowedDifferencesIsShortAndSaysWhereEachComesFrom(t *testing.T) {

@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -136,6 +137,23 @@ func (c *cluster) placed(list []copyAt) []model.Placed {
 		out = append(out, p)
 	}
 	return out
+}
+
+// moved says of the primaries which have come from another node: that is the balancer's choice too.
+func (c *cluster) moved(ctx context.Context, placed []model.Placed) error {
+	a, err := c.must(ctx, `SELECT schema_name, table_name, partition_ident, id FROM sys.shards WHERE "primary" AND recovery['type'] = 'PEER'`)
+	if err != nil {
+		return err
+	}
+	came := map[string]bool{}
+	for _, r := range a.rows {
+		came[fmt.Sprintf("%v.%v %v [%v]", r[0], r[1], cmp.Or(r[2], any("")), r[3])] = true
+	}
+	for i := range placed {
+		p := &placed[i]
+		p.Moved = p.Primary && came[fmt.Sprintf("%s.%s %s [%d]", p.Schema, p.Table, p.Ident, p.Shard)]
+	}
+	return nil
 }
 
 var (

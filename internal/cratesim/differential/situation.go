@@ -175,8 +175,8 @@ func (p *Pair) compareOnce(ctx context.Context, i int, all bool) (*Difference, [
 	if d := p.differ(i, "shards", shape(list), shape(simulated)); d != nil {
 		return d, list, nil
 	}
-	if d := p.place(i, list); d != nil {
-		return d, list, nil
+	if d, err := p.place(ctx, i, list); d != nil || err != nil {
+		return d, list, err
 	}
 	both := p.both()
 	answers := make([][]string, len(both))
@@ -206,14 +206,17 @@ func (p *Pair) compareOnce(ctx context.Context, i int, all bool) (*Difference, [
 }
 
 // place gives the simulator CrateDB's placement.
-func (p *Pair) place(i int, list []copyAt) *Difference {
+func (p *Pair) place(ctx context.Context, i int, list []copyAt) (*Difference, error) {
 	var objections []string
 	placed := p.sim.placed(list)
+	if err := p.real.moved(ctx, placed); err != nil {
+		return nil, err
+	}
 	p.inModel(func(c modelCluster) { objections = c.Place(placed) })
 	for k := range objections {
 		objections[k] = p.sim.normal(objections[k])
 	}
-	return p.differ(i, "placement", "", strings.Join(objections, "\n"))
+	return p.differ(i, "placement", "", strings.Join(objections, "\n")), nil
 }
 
 // ask asks one cluster every question: both users at once, then what has to be asked

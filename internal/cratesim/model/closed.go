@@ -18,8 +18,8 @@ func (t *Table) Active() bool {
 	return true
 }
 
-// SetClosed is ALTER TABLE OPEN and CLOSE of a table or of one partition of it. Closed tables
-// keep their shards.
+// SetClosed is ALTER TABLE OPEN and CLOSE of a table or of one partition of it. Their shards
+// start again where that changes anything: CrateDB keeps those of closed tables too, with other engines.
 func (n *Node) SetClosed(t *Table, only *Index, closed bool) *Error {
 	if err := n.ChangeGate(); err != nil {
 		return err
@@ -36,10 +36,14 @@ func (n *Node) SetClosed(t *Table, only *Index, closed bool) *Error {
 		t.closed = closed
 	}
 	for _, ix := range targets {
+		if ix.closed != closed {
+			ix.startAgain()
+		}
 		if ix.closed = closed; closed {
 			n.cluster.snapshotsAbort(ix)
 		}
 	}
-	n.m.changes++
+	n.m.touch()
+	n.m.settle()
 	return nil
 }

@@ -14,6 +14,7 @@ type Placed struct {
 	Schema, Table, Ident string // Ident is "" without partitions
 	Shard                int
 	Primary              bool
+	Moved                bool   // of a primary: it has come from another node
 	Node                 string // its id, "" for one that is unassigned
 }
 
@@ -112,8 +113,8 @@ func (c *Cluster) placeShard(s *Shard, list []Placed) (fresh []*Copy, err error)
 		} else if cp.node != nil {
 			s.inSync, s.stores = removeID(s.inSync, cp.node.ID), removeID(s.stores, cp.node.ID)
 		}
-		if cp.Primary = p.Primary; cp.node == nil {
-			cp.origin = cp.comesFrom()
+		if cp.Primary = p.Primary; cp.node == nil && cp.Primary {
+			s.began = cp.comesFrom()
 		}
 		cp.Primary, cp.node, cp.target, cp.init, cp.due, cp.delay = p.Primary, to, nil, false, time.Time{}, time.Time{}
 		if to != nil {
@@ -121,9 +122,10 @@ func (c *Cluster) placeShard(s *Shard, list []Placed) (fresh []*Copy, err error)
 			s.allocated = s.allocated || cp.Primary
 		}
 	}
-	// Which of the copies began as the primary is a choice too: how it came goes with the role.
-	if was, now := s.primary(), copies[0]; was != now && was.origin != "" {
-		was.origin, now.origin = now.origin, was.origin
+	for i, cp := range copies {
+		if cp.origin = "PEER"; i == 0 && !list[0].Moved {
+			cp.origin = s.began
+		}
 	}
 	s.copies = copies
 	return fresh, nil

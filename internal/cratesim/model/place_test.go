@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two clusters choose differently which of the nodes gets the primary. What CrateDB says of how a primary
-// came is not of the node.
-func TestAPrimaryThatIsPlacedElsewhereCameAsItDid(t *testing.T) {
+// Two clusters choose differently which of the nodes gets the primary, and which copy moves.
+func TestAPrimaryThatIsPlacedElsewhereCameAsItDidThere(t *testing.T) {
 	for _, replicas := range []string{"0", "1"} {
 		m := newNet(t)
 		ns := m.nodes(3)
@@ -27,11 +26,14 @@ func TestAPrimaryThatIsPlacedElsewhereCameAsItDid(t *testing.T) {
 		if replicas == "1" {
 			placed = []Placed{{Schema: schema, Table: "t", Primary: true, Node: shard.copies[1].node.ID}, {Schema: schema, Table: "t", Node: at.ID}}
 		}
-		require.Empty(t, ns[0].Cluster().Place(placed))
-		require.NotEqual(t, at, shard.primary().node)
-		require.Equal(t, "EMPTY_STORE", shard.primary().Origin())
-		for _, cp := range shard.copies[1:] {
-			require.Equal(t, "PEER", cp.Origin())
+		for moved, origin := range map[bool]string{false: "EMPTY_STORE", true: "PEER"} {
+			placed[0].Moved = moved
+			require.Empty(t, ns[0].Cluster().Place(placed))
+			require.NotEqual(t, at, shard.primary().node)
+			require.Equal(t, origin, shard.primary().Origin())
+			for _, cp := range shard.copies[1:] {
+				require.Equal(t, "PEER", cp.Origin())
+			}
 		}
 	}
 }

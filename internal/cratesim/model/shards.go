@@ -25,6 +25,8 @@ type Shard struct {
 	copies []*Copy
 	// allocated: the primary has been started once, so its loss is the loss of data.
 	allocated bool
+	// began is how its primary came to a node when no other had it: its Origin until it moves.
+	began string
 	// inSync are node ids whose stores hold every acknowledged write.
 	inSync []string
 	// stores are node ids that have files of the shard, started or not.

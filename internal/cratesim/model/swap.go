@@ -26,19 +26,26 @@ func (n *Node) SwapTables(source, target *Table, drop bool) *Error {
 	source.Schema, source.Name, target.Schema, target.Name = target.Schema, target.Name, source.Schema, source.Name
 	for _, t := range []*Table{source, target} {
 		for _, ix := range t.Indexes() {
-			for _, s := range ix.shards {
-				s.allocated = s.allocated || s.restore != nil // that nobody has its files makes it no new one
-				for _, cp := range s.copies {
-					cp.node, cp.target, cp.init, cp.due, cp.delay, cp.since = nil, nil, false, time.Time{}, time.Time{}, c.m.now
-				}
-			}
+			ix.startAgain()
 		}
 	}
-	c.shardEvent = true
 	if drop {
 		return n.DropTable(target)
 	}
 	c.m.touch()
 	c.m.settle()
 	return nil
+}
+
+// startAgain lets all shards start from what their nodes have, as CrateDB does for a table that is opened,
+// closed or has got another name (IndexRoutingTable.java, initializeEmpty). Until then they are red.
+func (ix *Index) startAgain() {
+	c := ix.cluster
+	for _, s := range ix.shards {
+		s.allocated = s.allocated || s.restore != nil // that nobody has its files makes it no new one
+		for _, cp := range s.copies {
+			cp.node, cp.target, cp.init, cp.due, cp.delay, cp.since = nil, nil, false, time.Time{}, time.Time{}, c.m.now
+		}
+	}
+	c.shardEvent = true
 }

@@ -112,6 +112,7 @@ func (c *Cluster) assign(cp *Copy, n *Node, known bool) {
 	n.place.Shards++
 	n.place.DiskFree -= bytes
 	if cp.Primary {
+		s.began = cp.origin
 		n.place.InitialPrimaries++
 		return
 	}
