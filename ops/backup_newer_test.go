@@ -30,6 +30,12 @@ func TestARiskyOperationBeginsAfterANewSnapshot(t *testing.T) {
 		{"a shrink without any", shrink, 0, 0, 1},
 		{"a shrink with an old one", shrink, 1, 25 * time.Hour, 2},
 		{"a shrink with a new one", shrink, 1, time.Hour, 1},
+		{"a shrink with a new one in a place that is not desired any more", func(w *world) {
+			shrink(w)
+			elsewhere := *w.desired.Backups
+			elsewhere.Repository.Base = "/elsewhere"
+			w.desired.Backups = &elsewhere
+		}, 1, time.Hour, 2},
 		{"an upgrade", func(w *world) { to(w, "6.4.4") }, 0, 0, 1},
 		{"a restart needs none", func(w *world) { w.template, w.desired.Revision = "t2", "rev-t2" }, 0, 0, 0},
 		{"a grow needs none", func(w *world) { w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4" }, 0, 0, 0},

@@ -22,6 +22,7 @@ const (
 	idleInterval   = 60 * second
 	leaseDuration  = 15 * second
 	readingAge     = second
+	tablesInterval = 10 * minute // it reads the tables so often, whatever is due
 )
 
 var (
@@ -79,6 +80,7 @@ type daemon struct {
 	failures    []model.Failure
 	observed    model.Observed // its Database is the last reading
 	readAt      millis
+	detailedAt  millis         // when it last read the tables
 	readState   millis         // since when there had been the cluster state that was read
 	saw         jobsLogSeen    // of the reading
 	buffers     model.Database // what readings are made in
@@ -243,12 +245,16 @@ func (d *daemon) pass() (millis, error) {
 	settings := setting.SettingsToRead(&desired, &rec, d.view.pods)
 	if db := &observed.Database; db.At.IsZero() || !slices.Equal(settings, db.SettingsAsked) || w.now-d.readAt >= readingAge || detailed && !db.TablesKnown || w.asksForBackups(db, &desired, &rec) || w.asksForDrills(db, &desired, &rec) {
 		d.call(callRead)
+		detailed = detailed || d.detailedAt == 0 || w.now-d.detailedAt >= tablesInterval
 		w.leavesOut(fetch.Hidden(&rec), detailed)
 		d.read(db, d.view.pods, detailed)
 		w.readBackups(db, detailed, &desired, &rec)
 		w.readDrills(db, &desired, &rec)
 		w.judge.reads(w, d, db)
 		w.leavesOut(nil, false)
+		if db.TablesKnown {
+			d.detailedAt = w.now
+		}
 		d.readAt, d.readState = w.now, w.stateAt
 		d.keep(db)
 		d.readSettings(settings)

@@ -74,13 +74,15 @@ func (j *judge) reads(w *world, d *daemon, db *model.Database) {
 	if !w.schedule.Start.Drills || db.Contact != model.Yes || db.Health.Colour != model.Red || d.view.version[kindRecord] < w.stored.version {
 		return
 	}
-	unknown := w.stored.record.Backups == nil // the record was lost, and this pass finds what the store has held since
+	b := w.stored.record.Backups
 	culprit := ""
 	for i := range w.tables {
 		t := &w.tables[i]
 		if colour, _, _ := w.health(i, 0); colour < 3 || t.denied {
 			continue
 		}
+		// The record was lost, and this pass finds what the store has held since.
+		unknown := b == nil || t.held && b.Fetch == nil && j.lostRecord > 0
 		if t.source == "" || t.came && !t.drill || w.forgotten(t) || t.presumed && !t.drill || unknown {
 			return
 		}

@@ -62,6 +62,12 @@ func TestTheJudgeOfDrillsNotices(t *testing.T) {
 			w.daemons[0].view.version[kindRecord] = w.stored.version
 			w.judge.reads(w, w.daemons[0], &model.Database{Contact: model.Yes, Health: model.Health{Colour: model.Red}})
 		}},
+		{"the health is red because of what the store has held, and the record was lost meanwhile", "", func(w *world) {
+			w.failsFetch(&w.shards[len(w.shards)-1])
+			w.tables[1].held, w.judge.lostRecord, w.stored.record.Backups.Fetch = true, w.tables[1].made-30*second, nil
+			w.daemons[0].view.version[kindRecord] = w.stored.version
+			w.judge.reads(w, w.daemons[0], &model.Database{Contact: model.Yes, Health: model.Health{Colour: model.Red}})
+		}},
 		{"a snapshot is called proven of which a table never came", "F", func(w *world) {
 			w.judge.came = nil
 			says(w)

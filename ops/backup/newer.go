@@ -8,6 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/snapshots"
+	"stevedore.dev/stevedore/ops/view"
 )
 
 // retryBefore is how long after a snapshot that failed the next one is taken before an operation.
@@ -29,8 +30,17 @@ func TooOld(t *pass.Pass, kind model.OperationKind) bool {
 	if d == nil || d.SnapshotNewerThan == 0 || !Risky(kind) || !takes(t) {
 		return false
 	}
-	newest := snapshots.Newest(t.Record.Backups, d)
+	newest := Newest(&t.View)
 	return newest == nil || t.Elapsed(newest.Finished) > d.SnapshotNewerThan
+}
+
+// Newest is the newest snapshot of all tables in the repository of the definition; nil for none. What is in a former place
+// may be gone, and nothing lists it any more.
+func Newest(v *view.View) *model.TakenSnapshot {
+	if b := v.Record.Backups; b == nil || b.Repository.Name != Name(settings(v)) {
+		return nil
+	}
+	return snapshots.Newest(v.Record.Backups, v.Desired.Backups)
 }
 
 // takes reports whether a snapshot can be taken of the cluster as it is. A repository that is not there is
@@ -47,7 +57,7 @@ func takes(t *pass.Pass) bool {
 func First(t *pass.Pass, kind model.OperationKind) {
 	b, d := t.Record.Backups, t.Desired.Backups
 	newest := "there is none"
-	if k := snapshots.Newest(b, d); k != nil {
+	if k := Newest(&t.View); k != nil {
 		newest = fmt.Sprintf("the newest one, %s, is %s old", k.Name, gates.Age(t.Elapsed(k.Finished)))
 	}
 	what := "one is taken first"

@@ -12,6 +12,7 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/snapshots"
+	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
 )
 
@@ -269,7 +270,7 @@ func newestWords(kind string, start *Start) string {
 		return ""
 	}
 	const first = ": one is taken before"
-	k := snapshots.Newest(start.Record.Backups, d)
+	k := backup.Newest(&view.View{Desired: start.Desired, Observed: start.Observed, Record: start.Record})
 	switch {
 	case k == nil && d.SnapshotNewerThan > 0:
 		return "; there is no snapshot of all tables" + first
