@@ -346,12 +346,15 @@ func sysShards(s *Session) *virtualTable {
 					// Without an engine there are no numbers yet (ShardRowContext.maxSeqNo).
 					shard, stage, percent, number = "RECOVERING", "INDEX", 50.0, 0
 				}
-				size := sh.Bytes()
+				size, docs := sh.Bytes(), sh.Docs()
+				if ix.Closed() {
+					docs = 0 // NoOpEngine reads nothing
+				}
 				var blob any
 				if t.Blob {
 					blob = cp.Node().BlobPath(ix, sh.ID)
 				}
-				out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ix.Ident, sh.Docs(), cp.Primary, to, size, shard, ix.Closed(), string(state), false,
+				out = append(out, []any{t.Schema, t.Name, int64(sh.ID), ix.Ident, docs, cp.Primary, to, size, shard, ix.Closed(), string(state), false,
 					map[string]any{"stage": stage, "type": cp.Origin(), "total_time": int64(0),
 						"size":  map[string]any{"used": size, "reused": int64(0), "recovered": size, "percent": percent},
 						"files": map[string]any{"used": int64(1), "reused": int64(0), "recovered": int64(1), "percent": percent}},
