@@ -212,6 +212,34 @@ func TestWhichNodeIsDrainedNextForAnotherVolume(t *testing.T) {
 	}
 }
 
+// Seed 5000349823: the record was lost after stevedore had deleted a claim for a smaller one, and shards came back to its node.
+// A larger claim may be somebody's, and stays; this one goes in any case, and its node is drained before.
+func TestALargerClaimWhoseVolumeMayGoIsReplacedWithoutTheRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		so   func(s *situation)
+		next string
+	}{
+		"none is being deleted":             {func(*situation) {}, ""},
+		"one is, and nobody has agreed":     {func(s *situation) { s.deletes(1, false) }, ""},
+		"one is, and its volume may go":     {func(s *situation) { s.deletes(1, true) }, hot + "-1"},
+		"the consent is not there any more": {func(s *situation) { s.deletes(1, true); s.d.Operations.Consent = nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := situated(t)
+			s.o.Claims, s.r.Replacing = slices.Clone(s.o.Claims), nil
+			for i := range s.o.Claims {
+				s.o.Claims[i].Class, s.o.Claims[i].Requested, s.o.Claims[i].Capacity = "slow", 200*gib, 200*gib
+			}
+			c.so(s)
+			next := ""
+			if op := s.decide().Record.Operation; op != nil && op.Shrink != nil {
+				next = op.Shrink.Replaces
+			}
+			assert.Equal(t, c.next, next)
+		})
+	}
+}
+
 // No second node is drained while the volume of the first may still go with its pod, whatever that
 // one waits for.
 func TestASecondNodeWaitsForTheVolumeOfTheFirst(t *testing.T) {

@@ -13,6 +13,8 @@ func TestOperationsThatDidNotEndDo(t *testing.T) {
 		6000028548: "the same, and nodes are to come",
 		6000014486: "the template goes back before the drain to one that does not mount the disk",
 		6000520365: "the same, after a lost record",
+		6000009289: "an upgrade begins again while a pod is stuck on a newer version than its StatefulSet has",
+		5000349823: "the record is lost after a claim was deleted for a smaller one, and a shard comes back to its node",
 		6000522138: "a node that lacks a disk is drained, and an upgrade is due",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)

@@ -61,14 +61,15 @@ func OtherVolumes(v *view.View, set string) []model.VolumeTemplate {
 func otherClass(live, desired string) bool { return live != "" && desired != "" && live != desired }
 
 // OnOtherVolume reports whether a claim can only be replaced to be as desired. A larger one counts
-// where its StatefulSet was recreated with a smaller claim template of it: any other one somebody has made larger,
-// and it stays.
+// where its StatefulSet was recreated with a smaller claim template of it, or where it is being deleted and it is agreed
+// that its volume goes, as of one whose record was lost: any other one somebody has made larger, and it stays.
 func OnOtherVolume(v *view.View, c *model.Claim) bool {
 	w := view.DesiredVolume(v, c.Set, c.Template)
 	if w == nil {
 		return false
 	}
-	return otherClass(c.Class, w.Class) || v.Record.Replacing.Shrinks(c.Set, c.Template) && w.Size > 0 && c.Requested > w.Size
+	smaller := v.Record.Replacing.Shrinks(c.Set, c.Template) || c.Terminating && c.Replace
+	return otherClass(c.Class, w.Class) || smaller && w.Size > 0 && c.Requested > w.Size
 }
 
 // OtherClaims are the claims of a pod that are to be replaced; none where none of them has shards.
