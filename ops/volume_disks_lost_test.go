@@ -293,3 +293,36 @@ func TestThePodOfADrainedNodeGoesFirst(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6000065534: a pod with a further disk does not run, another has lost its volume with its machine, and somebody raised the
+// replicas, for which the StatefulSet was recreated without the disk. Until it has that again the pod is not recreated, and
+// without it there is no master, which gives back what is held.
+func TestADiskComesBackWithoutAMasterWhateverIsHeld(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		so     func(s *situation)
+		begins model.OperationKind
+	}{
+		{"the allocation lock", func(s *situation) { s.r.Lock = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"} }, model.OperationExpand},
+		{"an exclusion", func(s *situation) { s.r.Exclusions = &model.Exclusions{Set: hot, IDs: "gone"} }, model.OperationExpand},
+		{"the lock, and there is a master", func(s *situation) {
+			s.r.Lock, s.o.Database.MasterNode = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}, s.o.Database.Nodes[0].ID
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.o.Pods[0].Volumes = "data0,data1"
+			s.claim("data1", 0)
+			s.away(hot + "-0")
+			p := &s.o.Pods[0]
+			p.Template, p.Waiting, p.Created = "t2", "CrashLoopBackOff", s.o.At.Add(-time.Hour)
+			for i := range s.d.Sets {
+				s.d.Sets[i].MasterEligible = true
+			}
+			s.o.Database.MasterNode = ""
+			c.so(s)
+			d := s.decide()
+			assert.Equal(t, c.begins, kindOf(d), "%v %v", d.Waits, d.Refusals)
+		})
+	}
+}

@@ -15,6 +15,7 @@ func TestOperationsThatDidNotEndDo(t *testing.T) {
 		6000520365: "the same, after a lost record",
 		6000009289: "an upgrade begins again while a pod is stuck on a newer version than its StatefulSet has",
 		5000349823: "the record is lost after a claim was deleted for a smaller one, and a shard comes back to its node",
+		6000065534: "there is no master without a pod whose StatefulSet has lost its disk, and the allocation lock is held",
 		6000522138: "a node that lacks a disk is drained, and an upgrade is due",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)

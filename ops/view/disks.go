@@ -193,9 +193,10 @@ func BehindMissingDisk(v *View, set string) string {
 	return ""
 }
 
-// BehindDiskWithoutMaster reports whether such a pod is missing while there is no master, which it may become.
+// BehindDiskWithoutMaster reports whether such a pod is missing while there is no master, which it may become, or one is
+// not recreated because its StatefulSet has no claim template of its disk.
 func BehindDiskWithoutMaster(v *View, set string) bool {
-	return BehindMissingDisk(v, set) != "" && !HasMaster(v)
+	return !HasMaster(v) && (BehindMissingDisk(v, set) != "" || AnyExtraDisk(v, set))
 }
 
 // AnyBehindMissingDisk reports whether any StatefulSet has such a pod.

@@ -24,9 +24,12 @@ var BeforeDisks = []check.Check{
 }
 
 // StartReturn recreates a StatefulSet with the disks that all its pods have, where one of them does
-// not come back otherwise, and says whether that is due. It comes before all else, whatever is refused.
+// not come back otherwise, and says whether that is due. It comes before all else, whatever is refused. Where there is no
+// master so does that of one of which a pod has a disk: it is not recreated without that, and may be the master.
 func StartReturn(t *pass.Pass) bool {
-	return startsFirst(t, func(set string) bool { return view.BehindMissingDisk(&t.View, set) != "" })
+	return startsFirst(t, func(set string) bool {
+		return view.BehindMissingDisk(&t.View, set) != "" || !view.HasMaster(&t.View) && returns(&t.View, set)
+	})
 }
 
 // startsFirst begins the recreation of the first StatefulSet that can be recreated of those for which it is due, and
