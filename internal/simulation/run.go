@@ -238,6 +238,7 @@ func (w *world) pushPossible() {
 		w.keepsVoters(&c)
 		w.keepsVersion(&c)
 		w.keepsOthers(&c)
+		w.wantsDisks(&c)
 	}
 	c.content, c.bad = w.newContent(), good
 	w.push(c, second)
