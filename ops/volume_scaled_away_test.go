@@ -150,6 +150,11 @@ func TestAReplacementHasNotSucceededBeforeEachFileSystemHasItsSize(t *testing.T)
 			s.o.Claims[2].Capacity, s.o.Claims[2].Resize = 100*gib, model.ResizeNode
 			s.o.Pods[2].Phase, s.o.Pods[2].Started = "Pending", time.Time{}
 		}, false},
+		{"the same, and other volumes were desired meanwhile, so that the growth was forgotten (6021016996)", func(s *situation) {
+			s.r.Growth = nil
+			s.o.Claims[2].Capacity, s.o.Claims[2].Resize = 100*gib, model.ResizeNode
+			s.o.Pods[2].Phase, s.o.Pods[2].Started = "Pending", time.Time{}
+		}, false},
 		{"a volume is larger, and CrateDB does not see it yet", func(s *situation) {
 			s.r.Growth.Nodes = []model.GrowingNode{{Name: s.o.Pods[2].NodeName, Set: hot, Ordinal: 2, Claims: 100 * gib}}
 		}, false},

@@ -17,6 +17,8 @@ func TestOperationsThatDidNotEndDo(t *testing.T) {
 		5000349823: "the record is lost after a claim was deleted for a smaller one, and a shard comes back to its node",
 		6000065534: "there is no master without a pod whose StatefulSet has lost its disk, and the allocation lock is held",
 		6000522138: "a node that lacks a disk is drained, and an upgrade is due",
+		6021016996: "a pod has still to start, with which its file system follows its volume, and other volumes were desired meanwhile",
+		6021033680: "fewer disks are pushed while the cluster is suspended, and it is resumed with one node",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)
 		require.Nil(t, result.Violation, "%s: make replay SEED=%d", name, seed)

@@ -85,7 +85,10 @@ func Due(v *view.View) bool {
 }
 
 // underWay reports whether volumes are to grow, or file systems have still to follow those that have grown.
-func underWay(v *view.View) bool { return v.Record.Growth != nil || Due(v) }
+func underWay(v *view.View) bool {
+	toCome, _ := podsToCome(v)
+	return v.Record.Growth != nil || Due(v) || len(toCome) > 0
+}
 
 // behind reports whether the claim templates of a live StatefulSet are smaller than desired or have
 // another VolumeAttributesClass, and its claims can become what is desired.
