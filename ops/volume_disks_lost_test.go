@@ -136,6 +136,41 @@ func TestATemplateThatBringsADiskBackIsKeptForTheDrainBeforeIt(t *testing.T) {
 	}
 }
 
+// Seed 6000075188: the pod that lacks a disk is of another StatefulSet than the template that no pod is on yet. That one goes
+// back, or its pods would restart while the other node is drained.
+func TestATemplateOfAnotherStatefulSetGoesBackForTheDrainOfANodeThatLacksADisk(t *testing.T) {
+	for lacks, want := range map[string]struct {
+		kind     model.OperationKind
+		template model.TemplateChoice
+	}{
+		hot + "-0":  {model.OperationRemoveDisks, model.TemplateKept},
+		warm + "-0": {model.OperationRestart, model.TemplateBefore},
+	} {
+		t.Run(lacks, func(t *testing.T) {
+			s := twoGroups(t)
+			s.pending(model.ChangeRestart)
+			for _, set := range []string{hot, warm} {
+				s.d.Volumes = append(s.d.Volumes, model.VolumeTemplate{Set: set, Name: "data0"})
+				s.o.Volumes = append(s.o.Volumes, model.VolumeTemplate{Set: set, Name: "data0"}, model.VolumeTemplate{Set: set, Name: "data1"})
+				s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeFewerDisks, Set: set})
+			}
+			s.r.Removing = &model.DiskRemoval{Desired: "data0"}
+			s.o.Stable.Master = s.o.At.Add(-time.Hour)
+			for i := range s.o.Pods {
+				s.o.Pods[i].Volumes, s.o.Pods[i].Template = "data0,data1", "t1"
+			}
+			for i := range s.o.Sets {
+				s.o.Sets[i].Template = map[string]string{hot: "t2", warm: "t1"}[s.o.Sets[i].Name]
+			}
+			s.podOf(lacks).Unused = "data1"
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Remembered: "t1", Since: s.o.At}}
+			d := s.decide()
+			assert.Equal(t, want.kind, kindOf(d), "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, want.template, effective(t, d, hot).Template)
+		})
+	}
+}
+
 // Seed 6000522138: an upgrade was due. The restart ended for it when the node was empty, and the node was drained again.
 func TestADrainedNodeThatLacksADiskRestartsInTheUpgradeThatIsDue(t *testing.T) {
 	for _, c := range []struct {

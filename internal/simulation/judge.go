@@ -232,7 +232,7 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		if w.addsByHand(d, o) {
 			continue
 		}
-		if w.quietSince(o, d) || w.askedFor(o, d) || w.leavesAfter(o, d) || j.unknownNode(o) {
+		if w.quietSince(o, d) || w.askedFor(o, d) || w.leavesAfter(o, d) || j.unknownNode(w, o) {
 			continue
 		}
 		w.violate("B", "the daemon deletes %s while %s is not there (%s for %d ms)", l.podName, o.podName, j.of(o).cause, w.now-since)
@@ -305,10 +305,12 @@ func (j *judge) unknownVoter(w *world, s *set) bool {
 	})
 }
 
-// unknownNode: the record was lost while the StatefulSet of a node was gone, which is not made again yet, and the node's pod
-// and volume are gone. Nothing says any more that there was one.
-func (j *judge) unknownNode(l *slot) bool {
-	return j.lostSize[l.index/maxOrdinals] && !l.set.exists && !l.pod.exists && l.volume.node == 0
+// unknownNode: the record was lost while the StatefulSet of a node was gone, which is not made again yet or has somebody's in
+// its place, and the node's pod is gone. Nothing says any more that there was one, if its volume is gone too. Of a group that
+// has left the definition the volume says nothing: a node that left long ago has one.
+func (j *judge) unknownNode(w *world, l *slot) bool {
+	gone := j.lostSize[l.index/maxOrdinals] && (!l.set.exists || l.set.foreign) && !l.pod.exists
+	return gone && (l.volume.node == 0 || w.leftSince(w.setKind(l.set), j.lostRecord))
 }
 
 // evicted: somebody's eviction was let through by the budgets. A pod that is not ready Kubernetes lets go by what its

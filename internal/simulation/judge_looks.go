@@ -122,11 +122,10 @@ func (w *world) hasCopies(l *slot) bool {
 }
 
 // keepsPace: between two restarts all nodes stay members for stableFor, or the cluster state
-// stays the same for a shorter time, whatever somebody has asked for since, unless the next pod
-// serves nobody.
+// stays the same for a shorter time, whatever somebody has asked for since.
 func (j *judge) keepsPace(w *world, d *daemon, l *slot) {
 	last := j.restarted
-	if last == nil || last == l || d.acting == model.ActionRestartZone || !l.pod.ready || !last.pod.joined || last.pod.restarts > 0 {
+	if last == nil || last == l || d.acting == model.ActionRestartZone || !last.pod.joined || last.pod.restarts > 0 {
 		return
 	}
 	since, unchanged := w.now-last.pod.joinedAt, w.now-w.stateAt

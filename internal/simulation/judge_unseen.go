@@ -54,3 +54,15 @@ func (w *world) leavesAfter(o *slot, d *daemon) bool {
 	}
 	return false
 }
+
+// leftSince: since then a definition without a group was the one to be taken up.
+func (w *world) leftSince(kind int, since millis) bool {
+	for i := range w.commits {
+		c := &w.commits[i]
+		replaced := i+1 < len(w.commits) && w.commits[i+1].visible <= since
+		if !c.wants(kind) && c.visible <= w.now && !replaced {
+			return true
+		}
+	}
+	return false
+}

@@ -130,6 +130,9 @@ func (w *world) happenOrphans() {
 			}
 			s.goneDue, s.exists, s.terminating = 0, false, false
 			s.orphaned = true
+			if !w.stored.exists {
+				w.losesJobsLog() // the record was lost before, and was not written again while this one could say it
+			}
 			w.setChanged(s)
 		}
 	}

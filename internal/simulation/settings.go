@@ -97,7 +97,7 @@ func (w *world) losesJobsLog() {
 			return
 		}
 	}
-	w.jobsLog.theirs = w.jobsLog.persistent
+	w.jobsLog.theirs, w.ours = w.jobsLog.persistent, false
 }
 
 // jobsLogSet: what people have set stays, unless they did so since the last look,

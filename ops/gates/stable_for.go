@@ -5,7 +5,7 @@ var StableForRule = Rule{
 	Name:   "stable-for",
 	Kind:   Waits,
 	Passes: true,
-	Says:   "Before a restart takes down a pod that is ready, the cluster has to be green, with the same nodes, for stableFor. Where nobody has set that, it is enough that the cluster state has been the same on every node for 5 s, after the first pod on another template for 30 s. A restart of the daemon begins this wait again.",
+	Says:   "Before a restart takes down a pod the cluster has to be green, with the same nodes, for stableFor. Where nobody has set that, it is enough that the cluster state has been the same on every node for 5 s, after the first pod on another template for 30 s. A restart of the daemon begins this wait again.",
 	Do:     "Wait.",
 	Source: "docs/operations.md",
 }

@@ -141,7 +141,7 @@ func takePod(t *pass.Pass, op *model.Operation, set string) {
 		t.Refuse(gates.HoldHidden())
 		return
 	}
-	if podWaits(t, op, p, setting.NormalAllocation) || p.Ready && notStable(t, r, time.Time{}) {
+	if podWaits(t, op, p, setting.NormalAllocation) || notStable(t, r, time.Time{}) {
 		return
 	}
 	op.Step, r.Pod, r.PodUID, r.Template = model.StepLock, p.Name, p.UID, p.Template

@@ -70,7 +70,8 @@ func TakesOver(t *pass.Pass) bool {
 		return false
 	}
 	// A pod that lacks a disk is restarted for the template that has it.
-	if view.AnyPodLacksCopies(&t.View) || !aim.RollBackFirst(t, op.Restart) {
+	stays := t.AnyPod(func(p *model.Pod) bool { return p.Set == op.Restart.Set && view.LacksCopies(&t.View, p) })
+	if stays || !aim.RollBackFirst(t, op.Restart) {
 		StartFirst(t)
 	}
 	return true
