@@ -4,7 +4,7 @@ package mutations
 // and the order in which things are recorded and done.
 var steps = []mutation{
 	{"what a rule asks for is looked for once more", "nothingFound", "if reason, holds := rule.Holds(rule.Asks.Answer(rows), \"\"); holds {", "if reason, holds := rule.Holds(rule.Asks.Answer(rows), \"\"); holds && false {", "ops/execute", "TestNoPodGoesWhereAQuestionFindsSomethingByNow"},
-	{"a pod goes once the cluster has stood", "takePod", " || p.Ready && notStable(t, r, time.Time{})", " || false && notStable(t, r, time.Time{})", "ops", "TestAPodGoesOnlyOnceTheClusterHasStood"},
+	{"a pod goes once the cluster has stood", "takePod", " || notStable(t, r, time.Time{})", " || false && notStable(t, r, time.Time{})", "ops", "TestAPodGoesOnlyOnceTheClusterHasStood"},
 	{"what runs on trial goes first", "precedence", "trialRuns(v, set),", "false,", "ops", "TestASetOfWhichAPodRunsOnTrialGoesBeforeOneWhosePodIsAway"},
 	{"what is on trial just now counts", "effective", "aim.NoteTrial(t, \"\") //", "//", "ops", "TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn"},
 	{"the allocation is read again before a pod goes", "askOnceMore", "	if value != a.Allocation {\n		return fmt.Errorf(\"cluster.", "	if false {\n		return fmt.Errorf(\"cluster.", "ops", "TestAPodIsAskedOnceMoreBeforeItGoes"},
