@@ -3,6 +3,7 @@ package ops_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +137,25 @@ func TestNothingIsDroppedWhileANodeIsAway(t *testing.T) {
 	assert.Empty(t, w.dropped)
 	w.calmed()
 	assert.Equal(t, []string{"old.t3"}, w.dropped)
+}
+
+// Seed 6000032865: the node that was away waited for an upgrade, which waited for a snapshot, and that for the restore.
+func TestARestoreThatWaitsForANodeThatIsAwaySaysHowItEnds(t *testing.T) {
+	for _, away := range []int{1000, 0} {
+		w := asksFor(t, "old", "doc.t3")
+		w.unfetchable = map[string]int{"doc.t3": 1}
+		w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == model.FetchRunning })
+		w.pods[hot+"-1"].away = away
+		said := false
+		for range 8 {
+			d, err := w.pass()
+			require.NoError(t, err)
+			said = said || slices.ContainsFunc(d.Waits, func(r model.Reason) bool {
+				return strings.Contains(r.Message, "until you end it with `stevedore abort`")
+			})
+		}
+		assert.Equal(t, away > 0, said)
+	}
 }
 
 // Seed 4200005086: the node of the only copy had joined again, and its shard had not started yet.

@@ -32,8 +32,11 @@ func follow(t *pass.Pass, f *model.Fetch) {
 	if why := unseen(f, db); why != "" {
 		words += "; " + why
 	}
-	sayProgress(t, f, words)
 	running := slices.Contains(d.Running, f.Repository)
+	if why := away(t); !f.Drill && !running && len(left) > 0 && why != "" {
+		words += "; what does not come may be on a node that is away, and is waited for until you end it with `stevedore abort`: " + why
+	}
+	sayProgress(t, f, words)
 	switch {
 	case f.Aborted && len(left) > 0:
 		lose(t, f, left, aborted)

@@ -6,7 +6,7 @@ var TablesRestoredRule = Rule{
 	Kind:    Waits,
 	Informs: true,
 	Says:    "Tables of a snapshot are being restored, because a person asked for them. They count for no gate until they are there.",
-	Do:      "Nothing: it ends by itself. A table that does not come is dropped again, and a report says why.",
+	Do:      "Nothing: it ends by itself. A table that does not come is dropped again, and a report says why. It waits while a node is away that may have it: bring that node back, or end the restore with `stevedore abort`.",
 	Source:  "docs/backups.md",
 }
 
