@@ -224,3 +224,35 @@ func TestBeforeCrateDBListsWhatRunsNoListingEndsASnapshot(t *testing.T) {
 		assert.Equal(t, ends, w.record.Backups.Running == nil, version)
 	}
 }
+
+// No snapshot can have tables that are being restored. Where they wait for a node whose pod is stuck, only another
+// template brings that, and an upgrade does.
+func TestNoUpgradeWaitsForASnapshotThatWaitsForTheUpgrade(t *testing.T) {
+	stuck := func(s *situation) { s.away(hot + "-2"); s.podOf(hot + "-2").Waiting = "ImagePullBackOff" }
+	for _, c := range []struct {
+		name   string
+		so     func(s *situation)
+		begins bool
+	}{
+		{"all nodes are there", func(*situation) {}, false},
+		{"a pod is stuck", stuck, true},
+		{"a node is away, and its pod may come", func(s *situation) { s.away(hot + "-2") }, false},
+		{"a pod is stuck, and a drill ends by itself", func(s *situation) { stuck(s); s.r.Backups.Fetch.Drill = true }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := asksFor(t, "old", "doc.t3")
+			w.needs = 1_000_000
+			w.drilling()
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			b, f, d := *s.r.Backups, *s.r.Backups.Fetch, *s.d.Backups
+			f.Since, b.Fetch = s.o.At.Add(-2*d.MaxDelay), &f
+			d.SnapshotNewerThan, s.d.Backups, s.r.Backups = time.Second, &d, &b
+			s.d.Version = "6.4.4"
+			s.pending(model.ChangeImage)
+			c.so(s)
+			decision := s.decide()
+			assert.Equal(t, c.begins, decision.Record.Operation != nil, "%v", decision.Waits)
+			assert.Equal(t, !c.begins, slices.Contains(reasons(decision.Waits), "snapshot-newer"), "%v", decision.Waits)
+		})
+	}
+}

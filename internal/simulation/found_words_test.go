@@ -1,7 +1,8 @@
 package simulation
 
-// foundWords are schedules of that million in which a report, a snapshot or a table was missing, or one too many. Each has
-// ended in a violation before the decision, the judge or the world was corrected.
+// foundWords are schedules of that million, and older ones, in which a report, a snapshot or a table was missing, or one too
+// many, or people have to do what the status says. Each has ended in a violation before the decision, the judge, the world
+// or the people were corrected.
 var foundWords = []struct {
 	name string
 	s    Schedule
@@ -17,5 +18,17 @@ var foundWords = []struct {
 	{"snapshots are to go to another folder, and the newest one is in the former", Schedule{
 		Seed: 6000004539, Start: Start{Hot: 2, Tables: []string{"1", "0-1", "0-all"}, Shards: 1, Extend: true, Leave: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Keep: 3, AtLeast: 2, Delay: 60, Newer: 180}, Replaces: true, Drills: true, Comes: 10000, Drill: 2}, Steps: 382,
 		Items: []Item{{What: pushGrow, At: 187, A: 2, B: 7}, {What: unavailable, Call: 4, A: 17, B: 37}, {What: loseRecord, Call: 15, A: 17, B: 43}, {What: loseRecord, Call: 9, B: 56}, {What: evict, At: 28414, A: 1, B: 34}, {What: denySystem, Call: 13, A: 11, B: 26}, {What: pushShrink, At: 5654, A: 41, B: 25}, {What: fetchCommand, At: 69058, A: 7, B: 20}, {What: pushSchedules, Drilling: 25, A: 55, B: 63}, {What: holdStore, Drilling: 14, A: 38, B: 32}, {What: crashProcess, Drilling: 13, A: 30, B: 41}},
+	}},
+	{"tables of a person wait for a node, an upgrade that brings it waits for a snapshot, and that for the tables", Schedule{
+		Seed: 6000032865, Start: Start{Hot: 2, Tables: []string{"1", "1", "0-1", "0-1"}, Shards: 2, Early: true, Backups: true, Takes: 120000, Plan: backupPlan{Every: 2, Keep: 3, AtLeast: 2, Delay: 80, Newer: 180, Skip: true}, Replaces: true, Drills: true, Comes: 2000, Drill: 2}, Steps: 376,
+		Items: []Item{{What: pushSetting, At: 21100, A: 2, B: 3}, {What: pauseCommand, At: 62729, A: 23, B: 31}, {What: pushUpgrade, At: 2919, A: 31, B: 31}, {What: pushUpgrade, Backing: 34, A: 11, B: 48}, {What: fetchCommand, At: 70906, A: 55, B: 29}, {What: crashProcess, At: 155372, A: 45, B: 19}, {What: rotateKeys, Drilling: 25, A: 59, B: 52}, {What: pushBadTemplate, Drilling: 17, A: 42, B: 62}, {What: fetchCommand, At: 109380, A: 41, B: 27}, {What: fetchCommand, At: 516159, A: 22, B: 12}},
+	}},
+	{"the same with an upgrade that was taken back and pushed again", Schedule{
+		Seed: 4000041396, Start: Start{Hot: 3, Tables: []string{"1-all", "0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Disks: 1, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, Second: 2, AtLeast: 2, Delay: 60, Newer: 180}, Replaces: true, Drills: true, Comes: 2000, Drill: 3}, Steps: 601,
+		Items: []Item{{What: pushAddGroup, At: 4885, A: 4}, {What: cutDatabase, Call: 34, A: 16, B: 41}, {What: setPersistent, Call: 68, A: 60, B: 41}, {What: pushRestart, At: 17440, A: 57, B: 45}, {What: pushFewerDisks, At: 121850, A: 43, B: 57}, {What: loseRecord, At: 82971, A: 55, B: 14}, {What: pushUpgrade, At: 10816, A: 60, B: 34}, {What: pushRevert, Backing: 1, A: 35, B: 14}, {What: pushBadTemplate, Backing: 27, A: 54, B: 21}, {What: scaleUpByHand, Backing: 31, A: 50, B: 44}, {What: fetchCommand, At: 84238, B: 61}, {What: killNode, Drilling: 9, A: 38, B: 26}},
+	}},
+	{"further disks came with a record that was lost, and fewer are desired before a pod has them", Schedule{
+		Seed: 5300041810, Start: Start{Hot: 4, Tables: []string{"2", "1-all", "0-1", "0-all"}, Shards: 3, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 1, Backups: true, Takes: 120000, Plan: backupPlan{Every: 2, Keep: 1, AtLeast: 1, Delay: 120, Newer: 30}, Replaces: true, Drills: true, Comes: 10000, Most: 91}, Steps: 858,
+		Items: []Item{{What: pushAddGroup, At: 323, A: 2}, {What: pushConsent, At: 7261, A: 52, B: 27}, {What: pushCompute, At: 14347, A: 6, B: 2}, {What: pushRelease, At: 16608, A: 37, B: 35}, {What: loseRecord, At: 15203, A: 53, B: 57}, {What: pushMoreDisks, At: 4937, A: 4, B: 28}, {What: pushFewerDisks, At: 49567, A: 34, B: 15}, {What: fetchCommand, At: 583912, A: 25, B: 18}},
 	}},
 }

@@ -169,7 +169,7 @@ func (j *judge) risks(w *world, d *daemon, before, next *model.Record) {
 		}
 	}
 	r := w.ourRepository(c)
-	if r == nil || w.unreadable(r) || w.now < w.storeHangs {
+	if r == nil || w.unreadable(r) || w.now < w.storeHangs || w.restoreAwaits() {
 		return
 	}
 	newest := millis(-1)
@@ -188,6 +188,13 @@ func (j *judge) risks(w *world, d *daemon, before, next *model.Record) {
 	if limit := millis(c.backups.SnapshotNewerThan.Milliseconds()); newest < 0 || w.now-newest > limit+2*second {
 		w.violate("snapshot", "a %s begins, and the newest snapshot ended at %d ms, longer ago than %s", next.Operation.Kind, newest, c.backups.SnapshotNewerThan)
 	}
+}
+
+// restoreAwaits: tables that somebody wants wait for a node, no snapshot can have them before, and the operation may be
+// what brings that node.
+func (w *world) restoreAwaits() bool {
+	comes := slices.ContainsFunc(w.tables, func(t table) bool { return t.source != "" && !t.came && !t.drill })
+	return comes && slices.ContainsFunc(w.used, func(i int) bool { p := &w.slots[i].pod; return p.exists && !p.joined })
 }
 
 // ourRepository is the one that a commit wants, as the cluster has it; nil for none.

@@ -203,6 +203,7 @@ func (w *world) run() bool {
 		}
 		if w.now-from > 15*minute {
 			w.dropsForgotten()
+			w.doAsTold()
 		}
 		if turns > mostPasses || w.now-from > longest {
 			if w.judge.beyondRescue(w) {

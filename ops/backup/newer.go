@@ -47,7 +47,7 @@ func Newest(v *view.View) *model.TakenSnapshot {
 // made first, also where the record of it was lost.
 func takes(t *pass.Pass) bool {
 	db := &t.Observed.Database
-	if !t.Contact() || t.Record.Backups == nil {
+	if !t.Contact() || t.Record.Backups == nil || awaitsStuck(t) {
 		return false
 	}
 	return (len(db.Nodes) == 0 || snapshots.OneVersion(db)) && (db.Health.Colour == model.Green || db.Health.Colour == model.Yellow)
@@ -71,4 +71,13 @@ func First(t *pass.Pass, kind model.OperationKind) {
 		b.Needed = t.Now.Truncate(time.Second)
 	}
 	t.Wait(gates.SnapshotNewer(string(kind), d.SnapshotNewerThan, newest, what))
+}
+
+// awaitsStuck reports whether tables that a person wants, and that no snapshot can have before they are there, wait for
+// a node whose pod is stuck: only another template may bring that.
+func awaitsStuck(t *pass.Pass) bool {
+	f, v := t.Record.Backups.Fetch, &t.View
+	return f.There() && !f.Drill && v.AnyPod(func(p *model.Pod) bool {
+		return view.NotReady(p) && view.Absent(v, p.NodeName) && view.StuckSinceStart(v, p)
+	})
 }
