@@ -361,3 +361,35 @@ func TestADiskComesBackWithoutAMasterWhateverIsHeld(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6023012119: another StatefulSet had got its template out of order, as the only one on trial. Its pods went first when the
+// node was drained, while tables were short of its copies.
+func TestANodeThatLacksADiskIsNotDrainedWhileAnotherStatefulSetIsOnTrial(t *testing.T) {
+	for name, c := range map[string]struct {
+		onTrial []string
+		kind    model.OperationKind
+	}{
+		"none is on trial":      {nil, model.OperationRemoveDisks},
+		"another one is":        {[]string{hot}, model.OperationRestart},
+		"the one of the pod is": {[]string{warm}, model.OperationRemoveDisks},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := twoGroups(t)
+			for _, set := range []string{hot, warm} {
+				s.d.Volumes = append(s.d.Volumes, model.VolumeTemplate{Set: set, Name: "data0"})
+				s.o.Volumes = append(s.o.Volumes, model.VolumeTemplate{Set: set, Name: "data0"}, model.VolumeTemplate{Set: set, Name: "data1"})
+				s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeFewerDisks, Set: set})
+			}
+			s.r.Removing, s.r.OnTrial, s.r.Verified = &model.DiskRemoval{Desired: "data0"}, c.onTrial, nil
+			s.o.Stable.Master = s.o.At.Add(-time.Hour)
+			for i := range s.o.Pods {
+				s.o.Pods[i].Volumes, s.o.Pods[i].Template = "data0,data1", "t1"
+			}
+			s.o.Sets[0].Template, s.o.Sets[1].Template = "t2", "t1"
+			s.podOf(warm + "-0").Unused = "data1"
+			s.o.Applied.Revision = s.d.Revision
+			d := s.decide()
+			assert.Equal(t, c.kind, kindOf(d), "%v %v", d.Waits, d.Refusals)
+		})
+	}
+}

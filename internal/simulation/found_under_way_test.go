@@ -19,6 +19,7 @@ func TestOperationsThatDidNotEndDo(t *testing.T) {
 		6000522138: "a node that lacks a disk is drained, and an upgrade is due",
 		6021016996: "a pod has still to start, with which its file system follows its volume, and other volumes were desired meanwhile",
 		6021033680: "fewer disks are pushed while the cluster is suspended, and it is resumed with one node",
+		6023012119: "a node that lacks a disk is drained, and dedicated masters have a template that no pod is on yet",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)
 		require.Nil(t, result.Violation, "%s: make replay SEED=%d", name, seed)

@@ -1,6 +1,8 @@
 package scale
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -49,13 +51,21 @@ func nextRemoved(v *view.View, lacking bool) *model.Pod {
 		s := view.Recorded(v.Record.Sets, p.Set)
 		due := s != nil && p.Ordinal < s.Replicas && view.Drains(v, p)
 		if lacking {
-			due = due && view.LacksCopies(v, p) && view.Data(v, *s)
+			due = due && view.LacksCopies(v, p) && view.Data(v, *s) && !otherUntried(v, p.Set)
 		}
 		if before := found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal; due && before {
 			found = p
 		}
 	}
 	return found
+}
+
+// otherUntried reports whether the first pod of another set comes next onto a template that nobody has joined on. No set gets
+// a new one before, and while a node is drained no other goes.
+func otherUntried(v *view.View, set string) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
+		return s.Name != set && aim.Untried(v, s.Name) && aim.FirstOutdated(v, s.Name) != nil
+	})
 }
 
 // removes reports whether a drain is for fewer disks.
