@@ -75,6 +75,16 @@ func TestABootstrapAndARestartSayWhatTheyWaitFor(t *testing.T) {
 			s.o.Stable.Since = s.o.At
 			return s
 		}, "stable-for", false},
+		{"the StatefulSet controller has not seen the template", func(t *testing.T) *situation {
+			s := made(t)
+			s.d.RestartedAt, s.d.Revision = s.o.At.Add(time.Hour).Format(time.RFC3339), "rev-x"
+			d := s.decide()
+			require.NotNil(t, d.Record.Operation)
+			s.r = d.Record
+			s.o.Applied = model.Applied{Revision: "rev-x", Effective: d.Effective}
+			s.o.Sets[0].Generation, s.o.Sets[0].ObservedGeneration = 5, 4
+			return s
+		}, "controller-behind", false},
 		{"an abort before the first pod", func(t *testing.T) *situation {
 			s := made(t)
 			s.d.RestartedAt, s.d.Revision, s.d.Abort = s.o.At.Add(time.Hour).Format(time.RFC3339), "rev-x", true

@@ -56,7 +56,9 @@ func TestASuspensionThatTakesLongIsToldAndGoesOn(t *testing.T) {
 
 	s.o.Pods = nil
 	s.o.Sets[0].Generation, s.o.Sets[0].ObservedGeneration = 5, 4
-	assert.NotNil(t, s.decide().Record.Operation, "its controller has not seen it yet")
+	d = s.decide()
+	assert.NotNil(t, d.Record.Operation, "its controller has not seen it yet")
+	assert.Contains(t, reasons(d.Waits), "controller-behind")
 	s.o.Sets[0].ObservedGeneration = 5
 	assert.Nil(t, s.decide().Record.Operation)
 }

@@ -41,7 +41,7 @@ var bugs = []mutation{
 		"ops", "TestAnUpgradeWithAScaleWaitsForTheNodesThatThereAre"},
 	{"9", "grow", "case c.Joined < c.Expected:", "case c.Joined < 0:",
 		"ops", "TestSuccessIsReportedOnlyOnceItIsTrue"},
-	{"9", "endStep", `case !templateApplied(&t.View, ""):`, "case false:",
+	{"9", "endStep", `case awaitsTemplate(t, ""):`, "case false:",
 		"ops", "TestSuccessIsReportedOnlyOnceItIsTrue"},
 	{"9", "verify", "	if !inSync || pending(t) || c.Joined < c.Expected {\n\t\treturn\n\t}\n\tlifecycle.Prune(t)\n\tif pending(t) ||", "	if inSync && !pending(t) && c.Joined == c.Expected {\n\t\tlifecycle.Prune(t)\n\t}\n\tif c.Joined < 0 ||",
 		"ops", "TestSuccessIsReportedOnlyOnceItIsTrue"},

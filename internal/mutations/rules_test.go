@@ -76,6 +76,7 @@ var rules = append(asking(), []mutation{
 	{"shard-has-no-place", "placed", "return []model.Reason{gates.ShardHasNoPlace(without)}", "return nil", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},
 	silenced("unreplicated-tables", "Unreplicated", "ops", beforeAPod),
 	silenced("no-node-fits", "NodeFits", "ops", beforeAPod),
+	silenced("controller-behind", "ControllerBehind", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	{"pod-returns", "downStep", "t.Wait(podReturns(r.Pod, state, p))", "_ = state", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
 	silenced("stable-for", "StableFor", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	{"restart-stopped", "stoppedStep", "t.Refuse(stopped(&t.View, op, p))", "", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},

@@ -13,7 +13,7 @@ import (
 // remedy. It is asked after a pass that wrote nothing and did nothing, of what that pass was shown by its watches
 // and its reading.
 func (j *judge) tells(w *world, d *daemon) {
-	silent := d.calm && len(d.decision.Waits)+len(d.decision.Refusals) == 0 && !w.lags() && d.view.stalled[kindSets] <= w.now
+	silent := d.calm && len(d.decision.Waits)+len(d.decision.Refusals) == 0
 	if !silent {
 		d.silent = 0
 	} else if d.silent == 0 {
@@ -36,10 +36,10 @@ func (j *judge) tells(w *world, d *daemon) {
 		}
 	}
 	switch since := w.now - max(d.silent, c.visible, w.commandedAt); {
-	case !silent || since < silentLong:
-	case op != nil:
+	case !silent:
+	case op != nil && since >= silentMidway:
 		w.violate("F", "nothing is done of a %s for %d ms, and nobody is told why", op.Kind, since)
-	case rec.Stage != model.StageVerified && !c.stands():
+	case since >= silentLong && rec.Stage != model.StageVerified && !c.stands():
 		w.violate("F", "nothing is done of %s for %d ms, which is not verified, and nobody is told why", rec.Revision, since)
 	}
 	if len(d.observed.ApplyErrors) > 0 {
@@ -150,8 +150,9 @@ func (d *daemon) eligibleReady() bool {
 	return false
 }
 
-// silentLong is for how long nothing has to be told between two steps.
-const silentLong = 12 * second
+// Nothing has to be told between two steps for silentLong, and while an operation is under way for silentMidway:
+// in the pass after objects were applied it goes on.
+const silentLong, silentMidway = 12 * second, 3 * second
 
 // lags: a StatefulSet's controller has not seen what was written last, which a daemon
 // waits for without a word.

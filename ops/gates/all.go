@@ -67,6 +67,7 @@ var All = []Rule{
 	LessMemoryRule,
 	OnlyCopiesRule,
 	PodReturnsRule,
+	ControllerBehindRule,
 	StableForRule,
 	RestartStoppedRule,
 	HoldHiddenRule,

@@ -308,6 +308,8 @@ func situations() []situation {
 		{"tables that are hidden", of(SystemDenied([]string{"DQL on schema secret is denied to system"}, []string{`REVOKE DQL ON SCHEMA "secret" FROM "system"`})), SystemDeniedRule, true, []string{"DQL on schema secret is denied to system", `Run: REVOKE DQL ON SCHEMA "secret" FROM "system"`}},
 		{"a pod on its way", of(holds(PodReturns("p", "terminating"))), PodReturnsRule, true, []string{"terminating"}},
 		{"a pod that cannot start", of(holds(PodCannotStart("p", "ErrImagePull: no such image"))), PodReturnsRule, true, []string{"went for its restart and cannot start: ErrImagePull"}},
+		{"a controller that sleeps", of(ControllerBehind("crate-data-hot-orders", 5, 4)), ControllerBehindRule, true, []string{"crate-data-hot-orders", "generation 4", "5 is applied"}},
+		{"a controller that has seen all", of(ControllerBehind("crate-data-hot-orders", 5, 5)), ControllerBehindRule, false, nil},
 		{"a hidden hold", of(holds(HoldHidden())), HoldHiddenRule, true, []string{"RESET GLOBAL"}},
 		{"a changed hold", of(holds(HoldChanged("none", "primaries", "all"))), HoldChangedRule, true, []string{"none", "primaries", "all"}},
 		{"an unreadable hold", of(holds(HoldChanged("", "primaries", "all"))), HoldChangedRule, true, []string{"cannot be read"}},

@@ -242,8 +242,9 @@ func stopSets(t *pass.Pass) {
 					}
 				}
 			}
-			if live.ObservedGeneration != live.Generation && left == 0 {
-				return // its controller has not seen it yet
+			if left == 0 && t.Waits(gates.ControllerBehind(live.Name, live.Generation, live.ObservedGeneration)) {
+				suspendTimeout(t, "SuspendTimedOut")
+				return
 			}
 		}
 		if t.Waits(gates.PodsGone(left, pod, state)) {

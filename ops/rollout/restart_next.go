@@ -117,7 +117,7 @@ func contactWaits(t *pass.Pass, set string) bool {
 // endStep ends a restart in which nothing is left to do, once all is well again.
 func endStep(t *pass.Pass, op *model.Operation) {
 	switch {
-	case !templateApplied(&t.View, ""):
+	case awaitsTemplate(t, ""):
 	case endWaits(t): // a pod that was recreated is not back yet
 	case op.Kind == model.OperationRestart:
 		restarted(t, op)
@@ -128,9 +128,9 @@ func endStep(t *pass.Pass, op *model.Operation) {
 
 // takePod chooses the pod of a set, and records the allocation lock under which it goes.
 func takePod(t *pass.Pass, op *model.Operation, set string) {
-	r, applied := op.Restart, templateApplied(&t.View, set)
+	r, waits := op.Restart, awaitsTemplate(t, set)
 	p := aim.FirstOutdated(&t.View, set)
-	if !applied || p == nil {
+	if waits || p == nil {
 		othersWait(t)
 		return
 	}
@@ -155,11 +155,12 @@ func beginsNext(t *pass.Pass, r *model.Restart, set string) {
 	r.Set, r.Remembered, t.NextSet = set, "", set
 }
 
-// templateApplied reports whether the desired template of a set, or of all with "", is live and
-// was seen by the StatefulSet controller.
-func templateApplied(v *view.View, set string) bool {
+// awaitsTemplate reports whether the desired template of a set, or of one of all with "", is not live
+// yet, or was not seen by the StatefulSet controller.
+func awaitsTemplate(t *pass.Pass, set string) bool {
+	v := &t.View
 	if !aim.Applied(v) {
-		return false
+		return true
 	}
 	for _, s := range v.Record.Sets {
 		if set != "" && s.Name != set || v.DesiredSet(s.Name) == nil {
@@ -167,12 +168,12 @@ func templateApplied(v *view.View, set string) bool {
 		}
 		live := v.Live(s.Name)
 		i := slices.IndexFunc(v.Observed.Applied.Effective.Sets, func(e model.EffectiveSet) bool { return e.Name == s.Name })
-		if live == nil || live.ObservedGeneration != live.Generation || view.PendingRestart(v, s.Name) || i < 0 {
-			return false
+		if live == nil || t.Waits(gates.ControllerBehind(live.Name, live.Generation, live.ObservedGeneration)) || view.PendingRestart(v, s.Name) || i < 0 {
+			return true
 		}
 		if v.Observed.Applied.Effective.Sets[i].Template != model.TemplateDesired && !view.KeepsAdopted(v, s.Name) {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
