@@ -37,7 +37,7 @@ func (j *judge) tells(w *world, d *daemon) {
 	}
 	switch since := w.now - max(d.silent, c.visible, w.commandedAt); {
 	case !silent:
-	case op != nil && since >= silentMidway:
+	case op != nil && since > 0:
 		w.violate("F", "nothing is done of a %s for %d ms, and nobody is told why", op.Kind, since)
 	case since >= silentLong && rec.Stage != model.StageVerified && !c.stands():
 		w.violate("F", "nothing is done of %s for %d ms, which is not verified, and nobody is told why", rec.Revision, since)
@@ -150,9 +150,9 @@ func (d *daemon) eligibleReady() bool {
 	return false
 }
 
-// Nothing has to be told between two steps for silentLong, and while an operation is under way for silentMidway:
-// in the pass after objects were applied it goes on.
-const silentLong, silentMidway = 12 * second, 3 * second
+// silentLong is for how long nothing has to be told between two steps. While an operation is under way, of two
+// passes in a row one does something or says what it waits for.
+const silentLong = 12 * second
 
 // lags: a StatefulSet's controller has not seen what was written last, which a daemon
 // waits for without a word.
