@@ -64,8 +64,13 @@ func verbsOf(cmd *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// unknownFlag says which flag was meant, where one is near.
+// unknownFlag says which flag was meant, where one is near. Where the verb is unknown, its flags are too.
 func unknownFlag(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		if err := knownVerb(cmd, cmd.Flags().Args()); err != nil {
+			return err
+		}
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return fmt.Errorf("%s: %w", cmd.CommandPath(), err)

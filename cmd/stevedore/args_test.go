@@ -14,6 +14,10 @@ func TestWhatAVerbIsGivenWronglyIsSaidWithWhatToWrite(t *testing.T) {
 	}{
 		{[]string{"stats"}, `there is no verb "stats": did you mean status?`},
 		{[]string{"frobnicate"}, `there is no verb "frobnicate": stevedore --help lists them`},
+		{[]string{"staus", "-n", "shop"}, `there is no verb "staus": did you mean status?`},
+		{[]string{"staus", "--watch"}, `there is no verb "staus": did you mean status?`},
+		{[]string{"backup", "lst", "-n", "shop"}, `there is no verb "backup lst": did you mean list?`},
+		{[]string{"-n", "shop"}, "unknown shorthand flag: 'n' in -n: stevedore --help lists them"},
 		{[]string{"help", "stats"}, `there is no verb "stats": did you mean status?`},
 		{[]string{"status", "--namespce", "prod"}, "stevedore status: unknown flag: --namespce: did you mean --namespace?"},
 		{[]string{"status", "--all-namespace"}, "did you mean --all-namespaces?"},
@@ -35,6 +39,7 @@ func TestWhatAVerbIsGivenWronglyIsSaidWithWhatToWrite(t *testing.T) {
 		assert.Contains(t, end.err, c.says, c.args)
 	}
 	assert.Equal(t, "stevedore status: unknown flag", withName(errors.New("stevedore status: unknown flag")), "the name of the program once")
+	assert.Equal(t, "stevedore: unknown flag", withName(errors.New("stevedore: unknown flag")))
 	assert.Equal(t, "stevedore: no such file", withName(errors.New("no such file")))
 	end := stevedore(t)
 	assert.Zero(t, end.code, "without a verb the help is shown")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 
 	"stevedore.dev/stevedore/internal/check"
 	"stevedore.dev/stevedore/internal/plaintext"
+	"stevedore.dev/stevedore/internal/planprint"
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -26,6 +28,7 @@ func newCheck() *cobra.Command {
 		rendering renderFlags
 		filter    string
 		output    string
+		failOn    string
 	)
 	cmd := &cobra.Command{
 		Use:   "check [PATH]",
@@ -45,6 +48,9 @@ says so and checks what needs none.`,
 			if output != "text" && output != "json" {
 				return fmt.Errorf("--output %q is not known: write text or json", output)
 			}
+			if failOn != "" && failOn != string(check.Unknown) {
+				return fmt.Errorf("--fail-on %q is not known: write unknown; a problem fails anyway", failOn)
+			}
 			var found []check.Finding
 			var clusters []check.Cluster
 			if len(args) > 0 {
@@ -57,7 +63,12 @@ says so and checks what needs none.`,
 			if err != nil {
 				return err
 			}
-			return printFindings(cmd, append(found, more...), output)
+			found = append(found, more...)
+			err = printFindings(cmd, found, output)
+			if unknown := func(f check.Finding) bool { return f.State == check.Unknown }; err == nil && failOn != "" && slices.ContainsFunc(found, unknown) {
+				return exitCode(planprint.ExitFailOn)
+			}
+			return err
 		},
 	}
 	kube.add(cmd, true)
@@ -66,6 +77,7 @@ says so and checks what needs none.`,
 	flags := cmd.Flags()
 	flags.StringVar(&filter, "cluster", "", "only this one: NAME or NAMESPACE/NAME")
 	flags.StringVarP(&output, "output", "o", "text", "text or json")
+	flags.StringVar(&failOn, "fail-on", "", "unknown: exit code 3 where something is unknown and nothing is a problem")
 	complete(cmd, "cluster", rendering.inFolder)
 	cmd.ValidArgsFunction = oneFolder
 	return cmd

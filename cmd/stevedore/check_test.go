@@ -51,6 +51,12 @@ func TestACheckWithoutAClusterSaysSoAndChecksTheDefinitions(t *testing.T) {
 	}
 	assert.Equal(t, map[string]check.State{"definitions": check.OK, "kubernetes": check.Unknown, "dns-names": check.OK, "cratedb-version": check.OK}, states)
 
+	_, _, code = checkOut(t, "../../examples/single", "--fail-on", "unknown")
+	assert.Equal(t, 3, code, "the Kubernetes cluster is unknown")
+	_, said, code = checkOut(t, "../../examples/single", "--fail-on", "unkown")
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, said, `--fail-on "unkown" is not known: write unknown`)
+
 	newer := t.TempDir()
 	text, err := os.ReadFile("../../examples/single/cluster.yaml")
 	require.NoError(t, err)

@@ -137,6 +137,7 @@ func oneFolder(_ *cobra.Command, args []string, _ string) ([]string, cobra.Shell
 // choices are the values of flags that take one of a few words, by flag; the same
 // words in every verb that has the flag, unless "verb flag" says otherwise.
 var choices = map[string][]string{
+	"check fail-on":  {"unknown"},
 	"diff output":    {"text", "markdown", "json", "sarif"},
 	"render output":  {"yaml", "json"},
 	"adopt output":   {"text", "json"},

@@ -38,6 +38,7 @@ var endings = []struct {
 		{exitOK, "no problem was found; what is unknown is said"},
 		{exitError, "an error"},
 		{exitProblem, "a problem was found, in the definitions or in the Kubernetes cluster"},
+		{planprint.ExitFailOn, "something is unknown that --fail-on names"},
 	}},
 	{"import", []ending{
 		{exitOK, "the definition is printed or written; what differs is said"},

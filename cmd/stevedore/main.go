@@ -57,9 +57,9 @@ func run() int {
 	}
 }
 
-// withName is an error behind the name of the program; one that begins with the name of a verb has it already.
+// withName is an error behind the name of the program; one that begins with that, or with the name of a verb, has it already.
 func withName(err error) string {
-	if said := err.Error(); strings.HasPrefix(said, "stevedore ") {
+	if said := err.Error(); strings.HasPrefix(said, "stevedore ") || strings.HasPrefix(said, "stevedore: ") {
 		return said
 	}
 	return "stevedore: " + err.Error()
