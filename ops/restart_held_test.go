@@ -180,6 +180,9 @@ func TestEachGateHoldsAPodBack(t *testing.T) {
 		{"a later pod mounts a claim that does not exist", func(s *situation) {
 			s.o.Placement = model.Placement{Pod: hot + "-1", Claim: "backups"}
 		}, "no-node-fits"},
+		{"it does not exist, by policy: a Node that is added does not take it", func(s *situation) {
+			s.o.Placement, s.d.Operations.NoNodeFits = model.Placement{Pod: hot + "-1", Claim: "backups"}, "proceed"
+		}, "no-node-fits"},
 		{"a Node was added", func(s *situation) { s.o.Placement = model.Placement{} }, ""},
 		{"nobody knows whether a Node takes it", func(s *situation) { s.o.Placement = model.Placement{Unread: "Nodes may not be read"} }, ""},
 		{"the allocation unknown", func(s *situation) { s.o.Database.AllocationKnown = false }, "allocation-known"},

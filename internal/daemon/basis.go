@@ -106,7 +106,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 	if l.Storage != nil && lifecycle.NeedsStorage(&basis.Desired, &basis.Observed) {
 		basis.Observed.Storage = l.Storage.Read(ctx, basis.Desired.Storage)
 	}
-	basis.Observed.Placement = l.plannedFits(ctx, key, rendered.Objects)
+	basis.Observed.Placement = plannedFits(ctx, l.Live, l.Kube, key, rendered.Objects)
 	if l.Resizes != nil {
 		// Who makes the plan may have other rights than the daemon.
 		basis.Observed.Resize = l.Resizes.Read(ctx, key.Namespace)

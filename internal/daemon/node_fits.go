@@ -74,7 +74,7 @@ func (w *worker) readNodeFits(ctx context.Context, desired model.Desired, rec mo
 	}
 	before := w.nodeFits.last.Unread
 	w.nodeFits.at, w.nodeFits.of, w.nodeFits.last = now, of, mountsMissing(ctx, w.kube, w.key.Namespace, pods)
-	if w.nodeFits.last.Pod == "" {
+	if w.nodeFits.last.Pod == "" && desired.Operations.NoNodeFits != "proceed" {
 		unread := w.nodeFits.last.Unread
 		w.nodeFits.last = w.nodeFits.read(ctx, w.kube, pods, standing)
 		w.nodeFits.last.Unread = cmp.Or(w.nodeFits.last.Unread, unread)
@@ -85,8 +85,8 @@ func (w *worker) readNodeFits(ctx context.Context, desired model.Desired, rec mo
 	return w.nodeFits.last
 }
 
-// mountsMissing is the first pod whose template mounts a PersistentVolumeClaim by its name that does not exist: no Node
-// takes it. The watches have only claims of StatefulSets. A list needs no other right than they do.
+// mountsMissing is the first pod whose template mounts a PersistentVolumeClaim by its name that does not exist, or is
+// being deleted: no Node takes it. The watches have only claims of StatefulSets. A list needs no other right than they do.
 func mountsMissing(ctx context.Context, kube kubernetes.Interface, namespace string, pods []placement.Pod) (found model.Placement) {
 	ctx, cancel := context.WithTimeout(ctx, fitsWithin)
 	defer cancel()
@@ -104,6 +104,8 @@ func mountsMissing(ctx context.Context, kube kubernetes.Interface, namespace str
 				found.Unread = fmt.Sprintf("PersistentVolumeClaim %s could not be read: %v", name, err)
 			case !slices.ContainsFunc(list.Items, func(c corev1.PersistentVolumeClaim) bool { return c.Name == name }):
 				return model.Placement{Pod: p.Name, Claim: name}
+			case slices.ContainsFunc(list.Items, func(c corev1.PersistentVolumeClaim) bool { return c.Name == name && c.DeletionTimestamp != nil }):
+				return model.Placement{Pod: p.Name, Claim: name, Why: "is being deleted. Create it again once it is gone"}
 			}
 		}
 	}
@@ -175,26 +177,35 @@ func leaving(live liveView, cluster record.Cluster, sets map[string]*appsv1.Stat
 }
 
 // plannedFits says for a plan whether there is a Node for each pod whose new template places it
-// otherwise. It asks nobody where none does.
-func (l Looker) plannedFits(ctx context.Context, cluster record.Cluster, objects []*unstructuredObject) model.Placement {
-	sets := map[string]*appsv1.StatefulSet{}
+// otherwise, and whether the claims are there that it mounts by name. It asks nobody where no template does either.
+func plannedFits(ctx context.Context, live liveView, kube kubernetes.Interface, cluster record.Cluster, objects []*unstructuredObject) model.Placement {
+	if kube == nil {
+		return model.Placement{}
+	}
+	sets, mounting := map[string]*appsv1.StatefulSet{}, map[string]*appsv1.StatefulSet{}
 	for _, object := range objects {
 		if object.GetKind() != "StatefulSet" {
 			continue
 		}
-		planned, live := asSet(object), liveSet(l.Live, cluster.Namespace, object.GetName())
-		if planned != nil && live != nil && placement.Differs(&live.Spec.Template.Spec, &planned.Spec.Template.Spec) {
+		planned, now := asSet(object), liveSet(live, cluster.Namespace, object.GetName())
+		if planned == nil || now == nil {
+			continue
+		}
+		if placement.Differs(&now.Spec.Template.Spec, &planned.Spec.Template.Spec) {
 			sets[planned.Name] = planned
 		}
+		mounting[planned.Name] = planned
 	}
-	if len(sets) == 0 || l.Kube == nil {
-		return model.Placement{}
+	every := func(*corev1.Pod, *appsv1.StatefulSet) bool { return true }
+	pods, _ := leaving(live, cluster, mounting, every)
+	missing := mountsMissing(ctx, kube, cluster.Namespace, pods)
+	pods, standing := leaving(live, cluster, sets, every)
+	if missing.Pod != "" || len(pods) == 0 {
+		return missing
 	}
-	pods, standing := leaving(l.Live, cluster, sets, func(*corev1.Pod, *appsv1.StatefulSet) bool { return true })
-	if len(pods) == 0 {
-		return model.Placement{}
-	}
-	return (&nodeFits{}).read(ctx, l.Kube, pods, standing)
+	found := (&nodeFits{}).read(ctx, kube, pods, standing)
+	found.Unread = cmp.Or(found.Unread, missing.Unread)
+	return found
 }
 
 // read asks Kubernetes for the Nodes, and for where the volumes are.

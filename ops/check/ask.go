@@ -138,12 +138,13 @@ func onlyThere(v *view.View, p *model.Pod) string {
 	return ""
 }
 
-// nodeFits asks nothing of a pod that is not ready: it has nothing to lose.
+// nodeFits asks nothing of a pod that is not ready: it has nothing to lose. No policy lets a pod go that mounts
+// a claim which is not there: no Node that is added takes it.
 func (m *Move) nodeFits(v *view.View) (model.Reason, bool) {
-	if v.Desired.Operations.NoNodeFits == "proceed" || !m.Going.Ready {
+	found := &v.Observed.Placement
+	if v.Desired.Operations.NoNodeFits == "proceed" && found.Claim == "" || !m.Going.Ready {
 		return model.Reason{}, false
 	}
-	found := &v.Observed.Placement
 	if why := found.Now[m.Going.Name]; found.Pod == "" && why != "" {
 		return gates.NodeFits(m.Going.Name, why, "")
 	}

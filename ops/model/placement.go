@@ -6,8 +6,8 @@ type Placement struct {
 	// Pod is the first one that no node takes, Why are the nodes' reasons; "" where each has
 	// one, or where nobody knows.
 	Pod, Why string
-	// Claim is the PersistentVolumeClaim that the template of Pod mounts by name and that does not exist, where no
-	// node takes it for that.
+	// Claim is the PersistentVolumeClaim that the template of Pod mounts by name, where no node takes it because that
+	// does not exist, or is being deleted (then Why says so).
 	Claim string
 	// Now are those that no node takes while all others stand as they do: a pod that goes first
 	// does not come back. By name, with the nodes' reasons.

@@ -39,7 +39,7 @@ func Detailed(d *model.Desired, r *model.Record) bool {
 // NodesAsked reports whether Decide needs to know which Kubernetes nodes take the pods: one is about
 // to go for a restart, and no-node-fits may hold it back.
 func NodesAsked(d *model.Desired, r *model.Record) bool {
-	if r.Operation == nil || r.Operation.Restart == nil || d.Operations.NoNodeFits == "proceed" {
+	if r.Operation == nil || r.Operation.Restart == nil {
 		return false
 	}
 	return r.Operation.Step == model.StepNext || r.Operation.Step == model.StepLock
