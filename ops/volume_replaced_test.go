@@ -375,3 +375,21 @@ func TestAClaimThatSomebodyHasMadeLargerStays(t *testing.T) {
 	assert.False(t, w.claims[1].Terminating)
 	assert.Empty(t, w.excluded())
 }
+
+// It said "3 of 3 nodes are on volumes as desired,  not" before the StatefulSet had the smaller claim template.
+func TestAReplacementSaysThatTheStatefulSetComesFirst(t *testing.T) {
+	w := consentingWorld(t)
+	w.desired = classed(w.desired, "fast", "50Gi")
+	said := func() string {
+		for _, r := range (&situation{d: w.desired, o: w.observe(), r: w.record}).decide().Waits {
+			if r.Name == "volumes-replaced" {
+				return r.Message
+			}
+		}
+		return ""
+	}
+	w.until(func() bool { return said() != "" })
+	assert.Equal(t, "volumes are being replaced: the StatefulSets come first; without the desired claim templates yet: "+hot, said())
+	w.until(func() bool { return w.made[hot] == 2 && said() != "" })
+	assert.Contains(t, said(), "volumes are being replaced: 0 of 3 nodes are on volumes as desired, ")
+}

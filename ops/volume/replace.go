@@ -21,7 +21,7 @@ func Replace(t *pass.Pass) {
 		return // without its pods nobody can tell, and nothing is replaced
 	}
 	others, left := replaced(&t.View)
-	templates, total := others && aim.MayReplace(&t.View), 0
+	templates, total := len(others) > 0 && aim.MayReplace(&t.View), 0
 	for i := range t.Observed.Pods {
 		if view.Recorded(t.Record.Sets, t.Observed.Pods[i].Set) != nil {
 			total++
@@ -32,7 +32,7 @@ func Replace(t *pass.Pass) {
 		t.Waits(gates.VolumesReplaced(was != nil, "the consent delete-volumes is not in the definition any more: no further volume is replaced"))
 	case !templates && len(left) == 0:
 		// A StatefulSet may be without a disk for a moment, whose claims are the ones to be replaced.
-		whole := !others && total >= aim.AllRecorded(&t.View) && !underWay(&t.View) && !view.AnyMixed(&t.View)
+		whole := len(others) == 0 && total >= aim.AllRecorded(&t.View) && !underWay(&t.View) && !view.AnyMixed(&t.View)
 		if was != nil && whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Replacing = nil
 			t.Feedback("expand_storage", model.StatusSuccess, "VolumesReplaced", "each node is on volumes as desired: "+desiredVolumes(&t.View))
@@ -46,8 +46,21 @@ func Replace(t *pass.Pass) {
 			t.Record.Replacing = &next
 			t.Feedback("expand_storage", model.StatusInProgress, "VolumesReplacing", "volumes are replaced node by node; each node is drained before: "+desired)
 		}
-		t.Waits(gates.VolumesReplaced(true, fmt.Sprintf("%d of %d nodes are on volumes as desired, %s not", total-len(left), total, strings.Join(left, ", "))))
+		t.Waits(gates.VolumesReplaced(true, howFar(total, others, left)))
 	}
+}
+
+// howFar says which nodes are not on volumes as desired yet. The StatefulSets come first: before that nobody can
+// tell of a larger claim whether it is one of those.
+func howFar(total int, sets, left []string) string {
+	var said []string
+	if len(sets) > 0 {
+		said = append(said, "the StatefulSets come first; without the desired claim templates yet: "+strings.Join(sets, ", "))
+	}
+	if len(left) > 0 {
+		said = append(said, fmt.Sprintf("%d of %d nodes are on volumes as desired, %s not", total-len(left), total, strings.Join(left, ", ")))
+	}
+	return strings.Join(said, "; ")
 }
 
 // desiredVolumes are the classes and sizes that are desired, in words that compare.

@@ -30,7 +30,7 @@ func finish(t *pass.Pass) {
 		return
 	}
 	skipped := func(c model.Claim) bool { return aim.MayReplace(&t.View) && aim.OnOtherVolume(&t.View, &c) }
-	if others, _ := replaced(&t.View); others || slices.ContainsFunc(t.Observed.Claims, skipped) {
+	if others, _ := replaced(&t.View); len(others) > 0 || slices.ContainsFunc(t.Observed.Claims, skipped) {
 		t.Record.Growth = nil // other volumes are desired by now, which it does not bring
 		return
 	}
@@ -180,11 +180,13 @@ func tellFailures(t *pass.Pass, failed []growing) {
 	}
 }
 
-// replaced reports whether a StatefulSet has claim templates of which no claim becomes what is
-// desired, and names the nodes that are on such claims.
-func replaced(v *view.View) (templates bool, left []string) {
+// replaced names the StatefulSets that have claim templates of which no claim becomes what is
+// desired, and the nodes that are on such claims.
+func replaced(v *view.View) (sets, left []string) {
 	for _, s := range v.Record.Sets {
-		templates = templates || len(aim.OtherVolumes(v, s.Name)) > 0
+		if len(aim.OtherVolumes(v, s.Name)) > 0 {
+			sets = append(sets, s.Name)
+		}
 	}
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
@@ -192,5 +194,5 @@ func replaced(v *view.View) (templates bool, left []string) {
 			left = append(left, p.NodeName)
 		}
 	}
-	return templates, left
+	return sets, left
 }
