@@ -10,6 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"stevedore.dev/stevedore/internal/names"
 )
 
 func encodeStatuses(out io.Writer, format string, statuses []clusterStatus) error {
@@ -93,7 +95,11 @@ func (s clusterStatus) remarks(now time.Time) (all []string) {
 	for _, key := range slices.Sorted(maps.Keys(s.Commands)) {
 		// What was taken back, or done, is for -o yaml.
 		if value := s.Commands[key]; value != "false" && (s.State != "done" || key != "restartedAt") {
-			all = append(all, "command "+key+"="+value)
+			words := "command " + key + "=" + value
+			if key == strings.TrimPrefix(names.AbortAnnotation, names.Prefix) {
+				words += ": nothing of this definition begins, until `stevedore resume " + s.Cluster + "` or until the definition changes"
+			}
+			all = append(all, words)
 		}
 	}
 	for _, late := range s.Undelivered {

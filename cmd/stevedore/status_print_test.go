@@ -101,6 +101,16 @@ func TestAStatusSaysFirstThatTablesAreRed(t *testing.T) {
 	}
 }
 
+// An abort of a cluster in which nothing was in progress showed as done and no more.
+func TestAStatusSaysWhatAnAbortKeepsFromBeginning(t *testing.T) {
+	api := newAPIServer(t, "prod")
+	api.record(record.Cluster{Namespace: "prod", Name: "orders"}, doneRecord())
+	require.Zero(t, stevedore(t, "abort", "prod/orders").code)
+	end := stevedore(t, "status", "orders")
+	assert.Regexp(t, `(?m)^prod/orders +done `, end.out, "nothing is left to do")
+	assert.Contains(t, end.out, "prod/orders: command abort=true: nothing of this definition begins, until `stevedore resume prod/orders` or until the definition changes")
+}
+
 // "orphaned  orphaned: its definition is gone  pods-ready: 2 of 3" was said in one line.
 func TestALineOfAStatusSaysNoWordTwiceAndSeparatesItsGates(t *testing.T) {
 	rec := doneRecord()
