@@ -17,6 +17,7 @@ import (
 
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/internal/reports"
@@ -178,7 +179,7 @@ func statusOf(object *corev1.ConfigMap) (clusterStatus, bool) {
 		return status, true
 	}
 	status.attended = attendedBy(cluster, rec)
-	status.State, status.Since, status.At = stateOf(rec), rec.Shown.Since, rec.Shown.At
+	status.State, status.Since, status.At = daemon.StateOf(&rec), rec.Shown.Since, rec.Shown.At
 	status.Revision, status.Commit, status.Stage, status.Owner = rec.Revision, cmp.Or(rec.Shown.Commit, rec.Commit), string(rec.Stage), rec.Owner
 	status.ClusterID, status.Version, status.Operation = rec.ClusterID, rec.Version, rec.Operation
 	for _, set := range rec.Sets {
@@ -263,30 +264,6 @@ func addUndelivered(ctx context.Context, client kubernetes.Interface, namespace 
 		statuses[i].Undelivered = found[record.Cluster{Namespace: statuses[i].Namespace, Name: statuses[i].Name}]
 	}
 	return nil
-}
-
-// stateOf is one word for people.
-func stateOf(rec model.Record) string {
-	switch {
-	case len(rec.Shown.Problems) > 0:
-		return "broken"
-	case waitsFor(rec, gates.ReleasedRule):
-		return "released"
-	case waitsFor(rec, gates.PausedRule):
-		return "paused"
-	case waitsFor(rec, gates.OrphanedRule):
-		return "orphaned"
-	case rec.Shown.Verdict == model.Refuse.String():
-		return "refused"
-	case isSuspended(rec):
-		return "suspended"
-	case rec.Shown.Verdict == model.Wait.String():
-		return "waiting"
-	case rec.Shown.Verdict == model.Done.String() && rec.Operation == nil:
-		return "done"
-	default:
-		return "working"
-	}
 }
 
 func waitsFor(rec model.Record, rule gates.Rule) bool {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"stevedore.dev/stevedore/internal/attendance"
+	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
@@ -118,7 +119,7 @@ func TestALineOfAStatusSaysNoWordTwiceAndSeparatesItsGates(t *testing.T) {
 	because("wait", "pods-ready", "2 of 3 pods are ready")(&rec)
 	rec.Shown.Verdict = model.Refuse.String()
 	assert.Equal(t, "orphaned: its definition is gone | pods-ready: 2 of 3 pods are ready",
-		statusLine(clusterStatus{State: stateOf(rec), Reasons: rec.Shown.Reasons}))
+		statusLine(clusterStatus{State: daemon.StateOf(&rec), Reasons: rec.Shown.Reasons}))
 }
 
 // The commit of a broken definition was that of the last good one.

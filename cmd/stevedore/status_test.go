@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"stevedore.dev/stevedore/internal/daemon"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/model"
@@ -113,6 +114,6 @@ func TestAClusterInAnOperationIsNotDone(t *testing.T) {
 		{"a part of it is refused", model.Record{Shown: model.Shown{Verdict: "refuse", Reasons: []model.ShownReason{{Name: "downgrade"}}}}, "refused"},
 		{"it waits", model.Record{Operation: &model.Operation{Kind: model.OperationGrow}, Shown: model.Shown{Verdict: "wait"}}, "waiting"},
 	} {
-		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, stateOf(c.rec)) })
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, daemon.StateOf(&c.rec)) })
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// shown puts a decision in words; Since moves only when the state is another one. Where the operation has come to
+// shown puts a decision in words. Where the operation has come to
 // another step the record is written anyway, and numbers of the step before say nothing of this one.
 func shown(before model.Shown, decision model.Decision, problems []string, stepped bool, now time.Time) model.Shown {
 	out := model.Shown{Verdict: decision.Verdict.String(), Since: before.Since, Problems: problems, Progress: decision.Progress, Lease: before.Lease, Kept: before.Kept}
@@ -46,9 +46,6 @@ func shown(before model.Shown, decision model.Decision, problems []string, stepp
 		return before
 	}
 	out.At = now.UTC().Truncate(time.Second)
-	if before.Since.IsZero() || stateWord(before) != stateWord(out) {
-		out.Since = out.At
-	}
 	return out
 }
 
@@ -69,7 +66,6 @@ func withoutPast(before model.Shown, decision model.Decision, now time.Time) mod
 	})
 	if len(out.Reasons) == 0 && len(before.Reasons) > 0 && len(before.Problems) == 0 {
 		out.Verdict, out.At = model.Act.String(), now.UTC().Truncate(time.Second)
-		out.Since = out.At
 	}
 	return out
 }
@@ -85,29 +81,39 @@ func brokenBy(before, shown model.Shown, want wanted) string {
 	return cmp.Or(want.newest, want.commit)
 }
 
-// stateWord is what people call the state of a cluster, as far as these words say it: other
-// reasons for the same state are no other state.
-func stateWord(s model.Shown) string {
-	if len(s.Problems) > 0 {
+// StateOf is what people call the state of a cluster: other reasons for the same state are no other state. A record is
+// written before its words are: an operation that has just begun is not done.
+func StateOf(r *model.Record) string {
+	if len(r.Shown.Problems) > 0 {
 		return "broken"
 	}
-	for _, r := range s.Reasons {
-		switch r.Name {
-		case gates.ReleasedRule.Name, gates.PausedRule.Name, gates.OrphanedRule.Name:
-			return r.Name
+	for _, rule := range []gates.Rule{gates.ReleasedRule, gates.PausedRule, gates.OrphanedRule} {
+		if slices.ContainsFunc(r.Shown.Reasons, func(shown model.ShownReason) bool { return shown.Name == rule.Name }) {
+			return rule.Name
 		}
 	}
-	return s.Verdict
+	switch {
+	case r.Shown.Verdict == model.Refuse.String():
+		return "refused"
+	case len(r.Suspended) > 0 && r.Operation == nil:
+		return "suspended"
+	case r.Shown.Verdict == model.Wait.String():
+		return "waiting"
+	case r.Shown.Verdict == model.Done.String() && r.Operation == nil:
+		return "done"
+	}
+	return "working"
 }
 
-// since is when the state that status shows began. That a cluster is suspended no verdict says: nothing is to be
-// done for it, as for any that is as desired.
+// since is when the state began that a status shows.
 func since(before, next *model.Record, now time.Time) time.Time {
-	suspended := func(r *model.Record) bool { return len(r.Suspended) > 0 && r.Operation == nil }
-	if suspended(before) != suspended(next) {
+	switch {
+	case before.Shown.Since.IsZero():
+		return next.Shown.At
+	case StateOf(before) != StateOf(next):
 		return now.UTC().Truncate(time.Second)
 	}
-	return next.Shown.Since
+	return before.Shown.Since
 }
 
 // shownRefresh is how old recorded words with outdated numbers may get.
