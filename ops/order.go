@@ -46,13 +46,9 @@ func start(t *pass.Pass) {
 		// Only a master gives them back, and the desired template may bring one.
 		masterless := t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != ""
 		// Where the volume of a drained node goes with its pod, they are given back after that, and
-		// nothing else restarts it. One that lacks a disk restarts in the operation that is due.
-		lacking := view.DrainedLacking(&t.View)
-		if masterless || lacking != nil || view.DrainedForNewVolume(&t.View) != nil {
+		// nothing else restarts it.
+		if masterless || view.DrainedForNewVolume(&t.View) != nil {
 			_ = scale.DrainAgain(t) || begins(t, func() bool { return rollout.StartUpgrade(t) || rollout.StartRestart(t) })
-		}
-		if op := t.Record.Operation; lacking != nil && op != nil && op.Restart != nil {
-			op.Restart.Removes = lacking.UID
 		}
 		return
 	}
@@ -62,7 +58,7 @@ func start(t *pass.Pass) {
 		func() bool { return t.Suspending && volume.StartDisks(t, true) },
 		func() bool { return lifecycle.StartSuspend(t) },
 		func() bool { return volume.StartExpand(t) },
-		func() bool { return scale.StartFirst(t) },
+		func() bool { return scale.StartReplace(t, true) },
 		func() bool { return volume.StartDisks(t, true) },
 		func() bool { return view.AnyMixed(&t.View) && (rollout.StartUpgrade(t) || rollout.StartRestart(t)) },
 		func() bool { return aim.GrowsFirst(&t.View) && scale.StartGrow(t, false) },
@@ -77,7 +73,7 @@ func start(t *pass.Pass) {
 		func() bool { return scale.StartShrink(t, false) },
 		func() bool { return volume.StartDisks(t, false) },
 		func() bool { return rollout.StartRestart(t) },
-		func() bool { return scale.StartRemove(t, false) },
+		func() bool { return scale.StartRemove(t) },
 		func() bool { return volume.StartFewer(t) },
 		func() bool { return scale.StartReplace(t, false) },
 	} {

@@ -66,7 +66,6 @@ func TestWhatWasLeftOpenStaysCorrected(t *testing.T) {
 		3000002809: "the answer to an exchange of names is lost, and the node that is asked then is behind",
 		2200129823: "the password of system changes before a suspension, and the resume refuses it for a while",
 		5710003824: "a person wants a restart, an upgrade is due, and pods of the second group cannot run",
-		5300036121: "a pod has come back without a disk, its copies are made again on another one, and its restart brings the disk",
 		5000352200: "the quorum is lost with masters whose template cannot run, and the correction comes to the data nodes first",
 		5300045783: "the same, with nodes that are their own masters and whose volumes are replaced",
 		5000001218: "there is no master, and pods that cannot start have a further disk that nobody has used",

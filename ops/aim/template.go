@@ -64,7 +64,8 @@ func NextSet(v *view.View) string {
 		if first == "" {
 			first = s.Name
 		}
-		if untried == "" && Untried(v, s.Name) {
+		comesUp := evictedOnto(v, s.Name) && !PendingMayHelp(v)
+		if untried == "" && (comesUp || !view.PendingRestart(v, s.Name)) && slices.Contains(v.Record.OnTrial, s.Name) {
 			untried = s.Name
 		}
 		if v.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && (p == emptied || view.Removes(v, p)) }) {
@@ -75,12 +76,6 @@ func NextSet(v *view.View) string {
 		}
 	}
 	return cmp.Or(untried, drained, first)
-}
-
-// Untried reports whether a set got its template out of order, and its pods are to get it next.
-func Untried(v *view.View, set string) bool {
-	comesUp := evictedOnto(v, set) && !PendingMayHelp(v)
-	return slices.Contains(v.Record.OnTrial, set) && (comesUp || !view.PendingRestart(v, set))
 }
 
 // PendingMayHelp reports whether a pod of any set cannot run, and the desired template of its set, which is not

@@ -65,7 +65,7 @@ func unanswered(v *view.View) bool {
 // narrowed has the template of a pod's StatefulSet do without the disks that go, and says whether
 // that is live.
 func narrowed(t *pass.Pass, r *model.Restart, p *model.Pod) bool {
-	r.Narrow = view.SurplusOf(&t.View, p) != ""
+	r.Narrow = true
 	live := t.Live(p.Set)
 	return live != nil && live.ObservedGeneration == live.Generation && aim.Applied(&t.View) && !slices.ContainsFunc(model.Listed(view.SurplusOf(&t.View, p)), func(name string) bool {
 		return !model.InList(live.Unused, name)

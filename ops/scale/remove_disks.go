@@ -1,8 +1,6 @@
 package scale
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -11,10 +9,9 @@ import (
 )
 
 // StartRemove begins to drain the next node that is to do with fewer disks; dedicated masters have nothing
-// to drain, and restart at once. It says whether one is due. The claims stay, and nothing is deleted. With lacking it is
-// only for one that lacks a disk.
-func StartRemove(t *pass.Pass, lacking bool) bool {
-	p := nextRemoved(&t.View, lacking)
+// to drain, and restart at once. It says whether one is due. The claims stay, and nothing is deleted.
+func StartRemove(t *pass.Pass) bool {
+	p := nextRemoved(&t.View)
 	if p == nil {
 		return false
 	}
@@ -39,33 +36,22 @@ func StartRemove(t *pass.Pass, lacking bool) bool {
 	return true
 }
 
-// nextRemoved is the pod of the lowest ordinal that is to be drained for its disks; nil for none.
-func nextRemoved(v *view.View, lacking bool) *model.Pod {
+// nextRemoved is the pod of the lowest ordinal that uses a disk which is not desired; nil for none.
+func nextRemoved(v *view.View) *model.Pod {
 	switch {
-	case v.Rejected, v.Suspending, v.Record.Removing == nil, !lacking && (view.Unequal(v) || view.AnyMixed(v)):
+	case v.Rejected, v.Suspending, v.Record.Removing == nil, view.Unequal(v), view.AnyMixed(v):
 		return nil
 	}
 	var found *model.Pod
 	for i := range v.Observed.Pods {
 		p := &v.Observed.Pods[i]
 		s := view.Recorded(v.Record.Sets, p.Set)
-		due := s != nil && p.Ordinal < s.Replicas && view.Drains(v, p)
-		if lacking {
-			due = due && view.LacksCopies(v, p) && view.Data(v, *s) && !otherUntried(v, p.Set)
-		}
+		due := s != nil && p.Ordinal < s.Replicas && view.SurplusOf(v, p) != ""
 		if before := found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal; due && before {
 			found = p
 		}
 	}
 	return found
-}
-
-// otherUntried reports whether the first pod of another set comes next onto a template that nobody has joined on. No set gets
-// a new one before, and while a node is drained no other goes.
-func otherUntried(v *view.View, set string) bool {
-	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
-		return s.Name != set && aim.Untried(v, s.Name) && aim.FirstOutdated(v, s.Name) != nil
-	})
 }
 
 // removes reports whether a drain is for fewer disks.

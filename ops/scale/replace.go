@@ -62,32 +62,17 @@ func TakesOver(t *pass.Pass) bool {
 	if op == nil || op.Kind != model.OperationRestart || op.Step != model.StepNext || t.Record.Lock != nil {
 		return false
 	}
-	if t.Record.Exclusions != nil || aim.TrialPods(&t.View, op.Restart.Set) || nextReplaced(&t.View, true) == nil && nextRemoved(&t.View, true) == nil {
+	if t.Record.Exclusions != nil || aim.TrialPods(&t.View, op.Restart.Set) || nextReplaced(&t.View, true) == nil {
 		return false
 	}
 	probe := *t
-	if !StartFirst(&probe) {
+	if !StartReplace(&probe, true) {
 		return false
 	}
-	// A pod that lacks a disk is restarted for the template that has it.
-	stays := t.AnyPod(func(p *model.Pod) bool { return p.Set == op.Restart.Set && view.LacksCopies(&t.View, p) })
-	if stays || !aim.RollBackFirst(t, op.Restart) {
-		StartFirst(t)
+	if !aim.RollBackFirst(t, op.Restart) {
+		StartReplace(t, true)
 	}
 	return true
-}
-
-// StartFirst begins to drain a node that has to be empty before its pod restarts, for whatever it does. It is not due where it
-// has to wait: then the pod restarts as it is.
-func StartFirst(t *pass.Pass) bool {
-	if StartReplace(t, true) {
-		return true
-	}
-	probe := *t
-	if probe.Record.Operation = nil; !StartRemove(&probe, true) || probe.Record.Operation == nil {
-		return false
-	}
-	return StartRemove(t, true)
 }
 
 // DrainAgain drains a node once more whose claims are deleted, and to which an only copy has come back:

@@ -170,9 +170,8 @@ func Shrink(t *pass.Pass) {
 	op.Shrink, op.Revision = &sh, t.Desired.Revision
 	op.To = shrunk(&t.View, &op)
 	t.Record.Operation = &op
-	// A drain that is no longer desired goes back, unless nodes are leaving already. Pods come and go after the restart of
-	// one that lacks copies.
-	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To && !drainsLacking(&t.View, &sh)
+	// A drain that is no longer desired goes back, unless nodes are leaving already.
+	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
 	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || drainNotDesired(&t.View, &sh)
 	// So does one for which a pod is missing that does not come back before its StatefulSet is recreated.
 	held := view.AnyBehindMissingDisk(&t.View)
@@ -385,18 +384,12 @@ func drainNotDesired(v *view.View, sh *model.Shrink) bool {
 	case sh.Replaces == "":
 		return sh.LeaveZone && !mayLeaveZone(v, sh)
 	case p != nil && removes(v):
-		return !view.Drains(v, p) || v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
+		return view.SurplusOf(v, p) == "" || v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
 	case p == nil, !aim.MayReplace(v), len(aim.OtherClaims(v, p)) == 0, len(aim.OtherVolumes(v, sh.Set)) > 0:
 		return true
 	default:
 		return v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
 	}
-}
-
-// drainsLacking reports whether a node is drained because its pod lacks a disk with copies.
-func drainsLacking(v *view.View, sh *model.Shrink) bool {
-	p := view.PodNamed(v, sh.Replaces)
-	return p != nil && view.LacksCopies(v, p)
 }
 
 // deleteClaims decides the deletion of the claims of a node that was found empty. Kubernetes keeps

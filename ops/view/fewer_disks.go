@@ -43,23 +43,9 @@ func SurplusUnused(v *View, set string) bool {
 	return live.Replicas > 0 || len(v.Record.Suspended) == 0
 }
 
-// Removes reports whether a restart is under way that brings a drained pod back with fewer disks, or with one that it lacks.
+// Removes reports whether a restart is under way that brings this pod back with fewer disks.
 func Removes(v *View, p *model.Pod) bool {
-	return Restarting(v) && v.Record.Operation.Restart.Removes == p.UID && Drains(v, p)
-}
-
-// Drains reports whether a pod is drained before it restarts: it uses a disk that goes, or lacks one. The copies on that
-// CrateDB has made again on its other disks, and of a shard that is on two disks of a node it opens neither.
-func Drains(v *View, p *model.Pod) bool { return SurplusOf(v, p) != "" || LacksCopies(v, p) }
-
-// DrainedLacking is a pod that lacks copies, whose node we have drained and exclude until it restarts; nil for none.
-func DrainedLacking(v *View) *model.Pod {
-	for p := range excluded(v) {
-		if p.UID == v.Record.Exclusions.Replaces && LacksCopies(v, p) {
-			return p
-		}
-	}
-	return nil
+	return Restarting(v) && v.Record.Operation.Restart.Removes == p.UID && SurplusOf(v, p) != ""
 }
 
 // Narrowing are the disks that the template of a StatefulSet is to do without now, separated by
