@@ -25,6 +25,33 @@ func replaces(t *testing.T, edits ...func(c *model.FetchCommand)) *world {
 	return w
 }
 
+// A table that is kept may be red, and what is due waits for it: people have to know what it is.
+func TestWhatIsKeptIsSaidWhateverElseWaits(t *testing.T) {
+	w := replaces(t)
+	w.calmed()
+	for _, c := range []struct {
+		name string
+		so   func(s *situation)
+	}{
+		{"nothing", func(*situation) {}},
+		{"a snapshot is being taken", func(s *situation) {
+			b := *s.r.Backups
+			b.Running = &model.RunningSnapshot{Name: "stevedore-nightly-20260306t020000z", Schedule: "nightly", Asked: s.o.At}
+			s.r.Backups = &b
+		}},
+		{"the repository is to be changed, and an operation is under way", func(s *situation) {
+			d := *s.d.Backups
+			d.Repository.Base, s.d.Backups = "/elsewhere", &d
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Since: s.o.At}}
+		}},
+		{"nobody answers", func(s *situation) { s.o.Database = model.Database{Contact: model.No, At: s.o.At} }},
+	} {
+		s := &situation{d: w.desired, o: w.observe(), r: w.record}
+		c.so(s)
+		assert.Contains(t, reasons(s.decide().Waits), gates.TableKeptRule.Name, c.name)
+	}
+}
+
 // then gives another command of a table that was replaced.
 func (w *world) then(verb model.FetchVerb) {
 	w.now = w.now.Add(time.Minute)

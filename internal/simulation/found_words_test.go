@@ -31,4 +31,8 @@ var foundWords = []struct {
 		Seed: 5300041810, Start: Start{Hot: 4, Tables: []string{"2", "1-all", "0-1", "0-all"}, Shards: 3, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 1, Backups: true, Takes: 120000, Plan: backupPlan{Every: 2, Keep: 1, AtLeast: 1, Delay: 120, Newer: 30}, Replaces: true, Drills: true, Comes: 10000, Most: 91}, Steps: 858,
 		Items: []Item{{What: pushAddGroup, At: 323, A: 2}, {What: pushConsent, At: 7261, A: 52, B: 27}, {What: pushCompute, At: 14347, A: 6, B: 2}, {What: pushRelease, At: 16608, A: 37, B: 35}, {What: loseRecord, At: 15203, A: 53, B: 57}, {What: pushMoreDisks, At: 4937, A: 4, B: 28}, {What: pushFewerDisks, At: 49567, A: 34, B: 15}, {What: fetchCommand, At: 583912, A: 25, B: 18}},
 	}},
+	{"a cluster is released while the store holds the restore of a table that is there, the record is lost, and the table cannot be fetched", Schedule{
+		Seed: 5300111625, Start: Start{Hot: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, NoRight: true, Compute: true, Backups: true, Takes: 40000, Plan: backupPlan{Every: 1, Keep: 2, AtLeast: 1, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Drill: 3}, Steps: 679,
+		Items: []Item{{What: loseRecord, At: 113988, A: 12, B: 7}, {What: fetchCommand, At: 87877, A: 37, B: 33}, {What: pushRelease, Drilling: 7, A: 47, B: 12}, {What: setTransient, Drilling: 3, A: 12, B: 42}, {What: holdStore, Drilling: 4, A: 2, B: 34}},
+	}},
 }

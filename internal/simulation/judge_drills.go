@@ -82,7 +82,7 @@ func (j *judge) reads(w *world, d *daemon, db *model.Database) {
 			continue
 		}
 		// The record was lost, and this pass finds what the store has held since.
-		unknown := b == nil || t.held && b.Fetch == nil && j.lostRecord > 0
+		unknown := b == nil || t.held && (b.Fetch == nil || !t.drill) && j.lostRecord > 0
 		if t.source == "" || t.came && !t.drill || w.forgotten(t) || t.presumed && !t.drill || unknown {
 			return
 		}

@@ -68,6 +68,13 @@ func TestTheJudgeOfDrillsNotices(t *testing.T) {
 			w.daemons[0].view.version[kindRecord] = w.stored.version
 			w.judge.reads(w, w.daemons[0], &model.Database{Contact: model.Yes, Health: model.Health{Colour: model.Red}})
 		}},
+		{"the same of a table that somebody asked for, while what is found is looked at", "", func(w *world) {
+			w.failsFetch(&w.shards[len(w.shards)-1])
+			w.tables[1].held, w.tables[1].drill, w.tables[1].came, w.judge.lostRecord = true, false, false, w.tables[1].made-30*second
+			w.stored.record.Backups.Fetch = &model.Fetch{}
+			w.daemons[0].view.version[kindRecord] = w.stored.version
+			w.judge.reads(w, w.daemons[0], &model.Database{Contact: model.Yes, Health: model.Health{Colour: model.Red}})
+		}},
 		{"a snapshot is called proven of which a table never came", "F", func(w *world) {
 			w.judge.came = nil
 			says(w)

@@ -40,6 +40,7 @@ func Backup(t *pass.Pass) {
 	due(t)
 	fetch.Leftover(t, b)
 	fetch.Step(t)
+	defer fetch.Tried(t) // whatever else waits
 	if !t.Contact() || t.Observed.Database.Recovered != model.Yes || t.Suspending {
 		waits(t, "the cluster does not answer")
 		return
@@ -61,7 +62,6 @@ func Backup(t *pass.Pass) {
 	if b.Due.Schedule == "" {
 		fetch.Begin(t)
 	}
-	fetch.Tried(t)
 }
 
 // leave forgets the plan of a cluster that has none any more. Repository and snapshots stay.
