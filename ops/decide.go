@@ -62,6 +62,7 @@ func mayTouch(t *pass.Pass, record *model.Record) bool {
 		}
 		closes := volume.Closes(t)
 		if keep(t); closes {
+			volume.KeepWhole(t)
 			t.Decision.Apply = true
 			t.Waits(gates.Applied(t.Observed.ApplyErrors))
 		}

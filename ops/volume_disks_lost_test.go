@@ -196,3 +196,22 @@ func TestADiskComesBackWithoutAMasterWhateverIsHeld(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6000075201: a release came in the moment in which a template did without a disk, and right after a live setting was
+// set, which each StatefulSet says. The one that has all its disks was written too.
+func TestAReleaseWritesOnlyTheStatefulSetWhoseTemplateLacksADisk(t *testing.T) {
+	s := twoGroups(t)
+	for _, set := range []string{hot, warm} {
+		s.d.Volumes = append(s.d.Volumes, model.VolumeTemplate{Set: set, Name: "data0"})
+		s.o.Volumes = append(s.o.Volumes, model.VolumeTemplate{Set: set, Name: "data0"}, model.VolumeTemplate{Set: set, Name: "data1"})
+	}
+	for i := range s.o.Pods {
+		s.o.Pods[i].Volumes = "data0,data1"
+	}
+	s.o.Sets[0].Unused, s.d.Released = "data1", true
+	d := s.decide()
+	require.True(t, d.Apply)
+	for _, e := range d.Effective.Sets {
+		assert.Equal(t, e.Name == warm, e.Gap, e.Name)
+	}
+}

@@ -22,4 +22,8 @@ var foundMillion = []struct {
 		Seed: 6000579546, Start: Start{Hot: 3, Warm: 1, Tables: []string{"0", "1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Offline: true, Disks: 2}, Steps: 330,
 		Items: []Item{{What: pushBadTemplate, At: 4594, A: 6, B: 5}, {What: releaseCommand, Call: 69, A: 12, B: 58}, {What: evict, At: 21842, A: 55, B: 26}, {What: timeoutAfter, Call: 45, A: 19, B: 56}, {What: replaceCommand, At: 308281, A: 51, B: 12}, {What: replaceCommand, At: 133492, A: 34, B: 29}, {What: pushVolumes, At: 14086, A: 4, B: 17}, {What: deleteClaimByHand, Recreating: 10, A: 60, B: 27}, {What: deleteClaimByHand, At: 6456, A: 31, B: 35}, {What: pushTemplate, At: 59389, A: 38, B: 50}, {What: pushFewerDisks, At: 2913, A: 33, B: 6}, {What: pushTemplate, At: 77950, A: 36, B: 12}, {What: stallWatch, At: 68151, A: 8, B: 62}, {What: pushUpgrade, At: 98028, A: 7, B: 30}, {What: killBefore, Disking: 142, A: 7, B: 24}},
 	}},
+	{"a release comes while a template does without a disk, right after a live setting was set", Schedule{
+		Seed: 6000075201, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-1", "0-all"}, Shards: 2, Driver: quickDriver, Disks: 2}, Steps: 260,
+		Items: []Item{{What: pushRevert, At: 3610, B: 3}, {What: pushSetting, At: 54480, A: 6, B: 2}, {What: stallController, Call: 35, A: 30, B: 41}, {What: createTable, Call: 36, A: 11, B: 12}, {What: pushFewerDisks, At: 9613, A: 41, B: 59}, {What: pushRelease, Disking: 94, A: 59, B: 12}},
+	}},
 }

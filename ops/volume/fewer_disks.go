@@ -203,3 +203,12 @@ func Closes(t *pass.Pass) bool {
 	}
 	return narrows || lacks
 }
+
+// KeepWhole leaves every other StatefulSet as it is meanwhile: a pause and a release are kept to.
+func KeepWhole(t *pass.Pass) {
+	for i := range t.Decision.Effective.Sets {
+		e := &t.Decision.Effective.Sets[i]
+		live := t.Live(e.Name)
+		e.Gap = live != nil && live.Unused == ""
+	}
+}
