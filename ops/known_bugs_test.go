@@ -138,6 +138,8 @@ func TestSuccessIsReportedOnlyOnceItIsTrue(t *testing.T) {
 		{"applied, but a pod is not ready", pushed, func(s *situation) { s.o.Pods[1].Ready = false }, ""},
 		{"applied, but a node has not joined", pushed, missing, ""},
 		{"applied, but something of it is refused", pushed, refuse, ""},
+		{"applied, but a StatefulSet is gone", pushed, func(s *situation) { s.o.Sets = nil }, ""},
+		{"applied, but somebody's StatefulSet has the name of ours", pushed, func(s *situation) { s.o.Sets[0].Ours = false }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)

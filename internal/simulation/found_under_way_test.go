@@ -14,6 +14,7 @@ func TestOperationsThatDidNotEndDo(t *testing.T) {
 		6000065534: "there is no master without a pod whose StatefulSet has lost its disk, and the allocation lock is held",
 		6021016996: "a pod has still to start, with which its file system follows its volume, and other volumes were desired meanwhile",
 		6021033680: "fewer disks are pushed while the cluster is suspended, and it is resumed with one node",
+		6021035610: "the record is lost while a StatefulSet is recreated, and somebody makes one in its place",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)
 		require.Nil(t, result.Violation, "%s: make replay SEED=%d", name, seed)

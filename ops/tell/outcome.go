@@ -13,6 +13,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/scale"
+	"stevedore.dev/stevedore/ops/view"
 )
 
 // Failures names the actions that failed; each is decided again.
@@ -82,7 +83,7 @@ func Verify(t *pass.Pass) {
 
 // pending is true while something of this revision is still to be done.
 func pending(t *pass.Pass) bool {
-	if t.Decision.Disruptive != nil {
+	if t.Decision.Disruptive != nil || !view.AllOurs(&t.View) {
 		return true
 	}
 	for i := range t.Decision.Harmless {

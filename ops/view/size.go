@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -37,6 +39,11 @@ func Unequal(v *View) bool {
 		}
 	}
 	return len(v.Record.Sets) != len(v.Desired.Sets)
+}
+
+// AllOurs reports whether each recorded StatefulSet is there, and none of somebody else in its place.
+func AllOurs(v *View) bool {
+	return !slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { live := v.Live(s.Name); return live == nil || !live.Ours })
 }
 
 // Target is how many replicas of a set are desired; 0 of one that has left the definition.
