@@ -15,6 +15,10 @@ func TestOperationsThatDidNotEndDo(t *testing.T) {
 		6021016996: "a pod has still to start, with which its file system follows its volume, and other volumes were desired meanwhile",
 		6021033680: "fewer disks are pushed while the cluster is suspended, and it is resumed with one node",
 		6021035610: "the record is lost while a StatefulSet is recreated, and somebody makes one in its place",
+		6025000511: "a second disk has a larger claim template than is desired, and the status says to set the size back",
+		6026014076: "the same, without the consent to replace volumes",
+		6026015496: "the record is lost twice, nothing explains the allocation lock, and the status says to set it back",
+		5300009445: "the same of one lost record, and a watch that is behind",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)
 		require.Nil(t, result.Violation, "%s: make replay SEED=%d", name, seed)

@@ -17,6 +17,14 @@ func (w *world) doAsTold() {
 	if tells(gates.TableKeptRule) {
 		w.dropsRedKept()
 	}
+	if tells(gates.VolumeShrinkRule) {
+		w.setsSizesBack()
+	}
+	if tells(gates.UnexplainedHoldRule) && w.hidesTwice() {
+		w.say("somebody sets cluster.routing.allocation.enable to all, as the status asks for it")
+		w.enable = clusterSetting{persistent: "all", theirs: "all"}
+		w.reroute = w.now
+	}
 }
 
 // setsDisksBack: fewer disks are refused of pods that have not got yet what their StatefulSet has.
@@ -39,4 +47,35 @@ func (w *world) dropsRedKept() {
 			return
 		}
 	}
+}
+
+// setsSizesBack: a size is refused that is smaller than that of a claim template.
+func (w *world) setsSizesBack() {
+	c := *w.head()
+	size := c.volumes[1].size
+	for i := range w.sets {
+		live, _ := w.liveVolumes(i)
+		for disk := range maxDisks {
+			if has, there := live.of(disk); there {
+				size = max(size, has.size)
+			}
+		}
+	}
+	if c.sized(size); c.volumes != w.head().volumes {
+		w.push(c, second)
+	}
+}
+
+// hidesTwice: the record is lost twice, or a watch is behind too. One of these alone hides from no daemon what it holds.
+func (w *world) hidesTwice() bool {
+	lost, hidden := 0, 0
+	for _, it := range w.schedule.Items {
+		if it.What == loseRecord {
+			lost++
+		}
+		if it.What == stallWatch {
+			hidden++
+		}
+	}
+	return lost > 1 || lost == 1 && hidden > 0
 }
