@@ -422,3 +422,20 @@ func TestASuspensionForgetsNoTrial(t *testing.T) {
 		})
 	}
 }
+
+// Seed 791377762 with another timing: no pod of a group had joined when the bootstrap ended, as the group had left the
+// definition. Nothing said that it was on trial, and another StatefulSet got the template of an upgrade.
+func TestAGroupThatHasNoNodeAtTheEndOfTheBootstrapIsOnTrial(t *testing.T) {
+	for _, away := range []bool{true, false} {
+		s := twoGroups(t)
+		s.r.OnTrial, s.r.Verified = nil, nil
+		if away {
+			s.away(warm + "-0")
+		}
+		s.r.Bootstrap.Done = false
+		s.r.Operation = &model.Operation{Kind: model.OperationBootstrap, Started: s.o.At, Revision: s.d.Revision}
+		s.r = s.decide().Record
+		s.r.Bootstrap.Done, s.r.Operation = true, nil
+		assert.Equal(t, away, slices.Contains(s.decide().Record.OnTrial, warm), "away: %v", away)
+	}
+}

@@ -26,4 +26,8 @@ var foundMillion = []struct {
 		Seed: 6000075201, Start: Start{Hot: 2, Warm: 1, Tables: []string{"0-1", "0-all"}, Shards: 2, Driver: quickDriver, Disks: 2}, Steps: 260,
 		Items: []Item{{What: pushRevert, At: 3610, B: 3}, {What: pushSetting, At: 54480, A: 6, B: 2}, {What: stallController, Call: 35, A: 30, B: 41}, {What: createTable, Call: 36, A: 11, B: 12}, {What: pushFewerDisks, At: 9613, A: 41, B: 59}, {What: pushRelease, Disking: 94, A: 59, B: 12}},
 	}},
+	{"a group that was made on a template that cannot run has left the definition when the bootstrap ends, and an upgrade is due", Schedule{
+		Seed: 791377780, Start: Start{Hot: 11, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 55,
+		Items: []Item{{What: pushBadTemplate, At: 3924, A: 2, B: 6}, {What: pushUpgrade, At: 29621, A: 4, B: 7}, {What: pushRemoveGroup, At: 80350, A: 6, B: 4}, {What: timeoutAfter, Call: 46, A: 17, B: 36}, {What: killAfter, Call: 7, A: 47, B: 21}, {What: killAfter, Call: 107, A: 5, B: 42}},
+	}},
 }

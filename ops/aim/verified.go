@@ -58,7 +58,8 @@ func NoteVerified(t *pass.Pass) {
 }
 
 // NoteTrial records which sets got a new template out of order: the one that rolls forward, a group that is being
-// made, and one whose pods an external change put on it.
+// made, one whose pods an external change put on it, and each one while the cluster is made: one that has no node by its end
+// stays on trial.
 func NoteTrial(t *pass.Pass, forward string) {
 	var next []string
 	for _, s := range t.Record.Sets {
@@ -74,7 +75,8 @@ func NoteTrial(t *pass.Pass, forward string) {
 
 // gotOutOfOrder reports whether a set got its template out of order, or may have.
 func gotOutOfOrder(v *view.View, set string) bool {
-	return slices.Contains(v.Record.OnTrial, set) || Added(v, set) || restartOnTrial(v, set) || evictedOnto(v, set)
+	made := !v.Record.Bootstrap.Done || Added(v, set)
+	return made || slices.Contains(v.Record.OnTrial, set) || restartOnTrial(v, set) || evictedOnto(v, set)
 }
 
 // NoteFirst records the same of a set whose pod is about to be the first on its template. If
