@@ -3,6 +3,7 @@ package apply
 import (
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"stevedore.dev/stevedore/apply/compare"
@@ -50,11 +51,7 @@ func OwnerOf(live *unstructured.Unstructured, cluster string) string {
 		return "the cluster " + label
 	}
 	if all := live.GetOwnerReferences(); len(all) > 0 {
-		reference := all[0]
-		if group, _, _ := strings.Cut(reference.APIVersion, "/"); group == names.OperatorGroup {
-			return "crate-operator (its " + reference.Kind + " " + reference.Name + ")"
-		}
-		return reference.Kind + " " + reference.Name + " (ownerReferences)"
+		return OwnedBy(all[0])
 	}
 	for _, tracker := range trackers {
 		for _, values := range []map[string]string{annotations, labels} {
@@ -73,6 +70,14 @@ func OwnerOf(live *unstructured.Unstructured, cluster string) string {
 		return by + " (" + names.ManagedByLabel + ")"
 	}
 	return ""
+}
+
+// OwnedBy says in words whose an object is that has this owner.
+func OwnedBy(reference metav1.OwnerReference) string {
+	if group, _, _ := strings.Cut(reference.APIVersion, "/"); group == names.OperatorGroup {
+		return "crate-operator (its " + reference.Kind + " " + reference.Name + ")"
+	}
+	return reference.Kind + " " + reference.Name + " (ownerReferences)"
 }
 
 // Ours says whether a live object is of this cluster: it carries the label, or

@@ -115,7 +115,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 	if !basis.Secrets {
 		basis.Observed.Secrets = plan.Secrets(basis.Desired, &basis.Record)
 	}
-	if basis.Observed.Foreign, err = w.othersObjects(ctx); err != nil {
+	if basis.Observed.Foreign, err = w.othersObjects(ctx, basis.Record.Sets); err != nil {
 		return basis, err
 	}
 	basis.Observed.Secrets = travelling(basis.Observed.Secrets, rendered.Objects)
@@ -217,9 +217,9 @@ func handsOff(shown model.Shown, entry record.Entry) plan.HandsOff {
 
 // othersObjects are objects of wanted names that are not ours, Secrets left out:
 // a role for plans may not read them.
-func (w *worker) othersObjects(ctx context.Context) ([]model.Foreign, error) {
+func (w *worker) othersObjects(ctx context.Context, made []model.RecordedSet) ([]model.Foreign, error) {
 	plain := slices.DeleteFunc(slices.Clone(w.rendered.Objects), func(o *unstructuredObject) bool { return compare.KeyOf(o).IsSecret() })
-	return w.foreign(ctx, plain)
+	return w.foreign(ctx, plain, made)
 }
 
 // Leftovers are the cluster's live objects that are no longer desired, by the definition's own objects: they are

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stevedore.dev/stevedore/apply"
@@ -16,8 +18,9 @@ import (
 
 // foreign finds objects that have a wanted name and are not ours. The watches
 // show only what carries our label, so an object that they do not have is
-// asked for once before it is made: server-side apply would take it over.
-func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]model.Foreign, error) {
+// asked for once before it is made: server-side apply would take it over. A StatefulSet that is not there is not ours
+// either where pods or claims of it are somebody's: it would take them.
+func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject, made []model.RecordedSet) ([]model.Foreign, error) {
 	var found []model.Foreign
 	var kinds []schema.GroupVersionKind
 	for _, object := range wanted {
@@ -45,16 +48,48 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject) ([]m
 			}
 			continue
 		}
-		if absent[i] {
+		var live *unstructuredObject
+		if !absent[i] {
+			var err error
+			if live, err = w.applier.Read(ctx, key); err != nil {
+				return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
+			}
+		}
+		switch {
+		case live != nil && !apply.Ours(live, w.key.Name):
+			found = append(found, foreign(live, w.key.Name))
+		case live == nil && key.GroupKind() == "StatefulSet.apps" && !slices.ContainsFunc(made, func(s model.RecordedSet) bool { return s.Name == key.Name }):
+			left, err := w.leftOf(ctx, key.Name)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, left...)
+		}
+	}
+	return found, nil
+}
+
+// leftOf finds what a StatefulSet that is gone has left, and that was never ours: its first pod, if that has no template of
+// ours and its claims have no cluster of ours, and its first claim that somebody owns.
+func (w *worker) leftOf(ctx context.Context, set string) (found []model.Foreign, err error) {
+	cluster, namespace, marked := w.key.Name, w.key.Namespace, false
+	for _, claim := range w.live.Claims(namespace, cluster) {
+		if base, ordinal := splitOrdinal(claim.Name); ordinal < 0 || !strings.HasSuffix(base, "-"+set) {
 			continue
 		}
-		live, err := w.applier.Read(ctx, key)
-		if err != nil {
-			return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
+		marked = marked || claim.Annotations[names.ClusterIDAnnotation] != ""
+		others := slices.DeleteFunc(slices.Clone(claim.OwnerReferences), func(r metav1.OwnerReference) bool { return r.Kind == "StatefulSet" || r.Kind == "Pod" })
+		if len(others) > 0 && len(found) == 0 {
+			found = append(found, model.Foreign{Object: "PersistentVolumeClaim " + claim.Name, Owner: apply.OwnedBy(others[0]), Data: true, Set: true})
 		}
-		if live != nil && !apply.Ours(live, w.key.Name) {
-			found = append(found, foreign(live, w.key.Name))
-		}
+	}
+	key := compare.Key{Kind: "Pod", Namespace: namespace, Name: set + "-0"}
+	pod, err := w.applier.Read(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
+	}
+	if pod != nil && !marked && pod.GetAnnotations()[names.TemplateAnnotation] == "" {
+		found = append(found, model.Foreign{Object: "Pod " + key.Name, Owner: apply.OwnerOf(pod, cluster), Data: true, Set: true})
 	}
 	return found, nil
 }

@@ -125,7 +125,7 @@ func (w *worker) pass(ctx context.Context) (wait time.Duration, err error) {
 		desired.Changes = w.classify(desired.Revision, rec.Saved, observed.Sets)
 	}
 	observed.Resize, observed.DeletesClaims = w.canResize(ctx, &desired, &rec), w.mayDeleteClaims(ctx, &rec)
-	if observed.Foreign, err = w.foreign(ctx, w.objects(want)); err != nil {
+	if observed.Foreign, err = w.foreign(ctx, w.objects(want), rec.Sets); err != nil {
 		return 0, err
 	}
 	if observed.Adopting, err = w.adopting(ctx, &desired, observed.Sets); err != nil {

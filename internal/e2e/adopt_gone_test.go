@@ -1,0 +1,65 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// Who enlarges claim templates deletes a StatefulSet without its pods and makes it again. A daemon that waits for the adoption
+// makes none of its own around pods and volumes that are somebody's: the volumes would go with their owner.
+func TestAClusterWhoseStatefulSetIsGoneForAMomentIsNotTaken(t *testing.T) {
+	t.Parallel()
+	o := operate(t, "adopt-gone")
+	daemon := o.expected()
+	before := o.theirs()
+	sets := o.client.Resource(o.resourceOf(setNamed("crate-data-hot-orders"))).Namespace(o.ns)
+	set, err := sets.Get(o.ctx, "crate-data-hot-orders", metav1.GetOptions{})
+	require.NoError(t, err)
+	orphan := metav1.DeletePropagationOrphan
+	require.NoError(t, sets.Delete(o.ctx, set.GetName(), metav1.DeleteOptions{PropagationPolicy: &orphan}))
+
+	o.until("the pod and the claim are refused", func() bool {
+		return slices.ContainsFunc(o.record(cutCluster).Shown.Reasons, func(r model.ShownReason) bool {
+			return r.Name == "object-not-ours" && strings.Contains(r.Message, "Pod crate-data-hot-orders-0 (") &&
+				strings.Contains(r.Message, "PersistentVolumeClaim data0-crate-data-hot-orders-0 (it belongs to crate-operator (its CrateDB orders))") &&
+				!strings.Contains(r.Message, "StatefulSet crate-data-hot-orders (")
+		})
+	})
+	_, err = sets.Get(o.ctx, set.GetName(), metav1.GetOptions{})
+	assert.Error(t, err, "nobody has made it again")
+	o.same("without their StatefulSet")
+
+	again := &unstructured.Unstructured{Object: map[string]any{"apiVersion": set.GetAPIVersion(), "kind": set.GetKind(), "spec": set.Object["spec"]}}
+	again.SetName(set.GetName())
+	again.SetLabels(set.GetLabels())
+	again.SetAnnotations(set.GetAnnotations())
+	again.SetOwnerReferences(set.GetOwnerReferences())
+	_, err = sets.Create(o.ctx, again, metav1.CreateOptions{FieldManager: "OpenAPI-Generator"})
+	require.NoError(t, err)
+	o.until("the StatefulSet is refused", func() bool {
+		return slices.ContainsFunc(o.record(cutCluster).Shown.Reasons, func(r model.ShownReason) bool {
+			return r.Name == "object-not-ours" && strings.Contains(r.Message, "StatefulSet crate-data-hot-orders (")
+		})
+	})
+	o.eventually("it is as it was", restartPatience, func() bool { return assert.ObjectsAreEqual(before, o.theirs()) })
+	o.adopt()
+	o.settled(cutCluster)
+	o.untouched("after the adoption")
+	o.stop(daemon)
+}
+
+func setNamed(name string) *unstructured.Unstructured {
+	set := &unstructured.Unstructured{}
+	set.SetAPIVersion("apps/v1")
+	set.SetKind("StatefulSet")
+	set.SetName(name)
+	return set
+}
