@@ -60,6 +60,8 @@ type Cluster struct {
 	Places       map[string]string
 	// Repository are the keys that the repository of spec.backups needs.
 	Repository []model.SecretKey
+	// TLS are those of spec.cluster.ssl: a pod whose Secret is missing never starts.
+	TLS []model.SecretKey
 }
 
 // NewCluster takes what is checked out of a cluster's objects.

@@ -197,6 +197,7 @@ func TestWhetherThePasswordOfEachUserIsThere(t *testing.T) {
 		"under another key":       {[]runtime.Object{secret(map[string]string{"pw": "s3cret"})}, nil, false, Problem, "has no value under the key password"},
 		"empty":                   {[]runtime.Object{secret(map[string]string{"password": ""})}, nil, false, Problem, "has no value under the key password"},
 		"who asks may not see it": {nil, nil, true, Unknown, "you may not read Secret app-password"},
+		"made of a file that ends in a line break": {[]runtime.Object{secret(map[string]string{"password": "s3cret\n"})}, nil, false, Problem, "it ends in a line break"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := orders(1)
@@ -234,6 +235,33 @@ func TestWhetherTheKeysOfTheRepositoryAreThere(t *testing.T) {
 			for _, f := range all {
 				states = append(states, f.State)
 				assert.Equal(t, "backup-secrets", f.Check)
+				assert.NotContains(t, f.Message+f.Do, "t0p")
+			}
+			assert.Equal(t, c.states, states)
+			assert.Contains(t, all[0].Message, c.says)
+		})
+	}
+}
+
+// A pod that mounts a Secret which is not there never starts, and only its events say so.
+func TestWhetherTheKeystoreIsThere(t *testing.T) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "tls"}, Data: map[string][]byte{"keystore": []byte("JKS\n"), "password": []byte("t0p")}}
+	for name, c := range map[string]struct {
+		objects []runtime.Object
+		states  []State
+		says    string
+	}{
+		"there":   {[]runtime.Object{secret}, []State{OK}, "each of the 2 key(s) of spec.cluster.ssl"},
+		"missing": {nil, []State{Problem, Problem}, "Secret tls, key keystore (the keystore of spec.cluster.ssl) does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := orders(1)
+			cluster.TLS = []model.SecretKey{{Name: "tls", Key: "keystore"}, {Name: "tls", Key: "password"}}
+			all := found(t, func(c *checker) { c.secrets(t.Context()) }, []Cluster{cluster}, fake.NewClientset(c.objects...))
+			var states []State
+			for _, f := range all {
+				states = append(states, f.State)
+				assert.Equal(t, "tls-secrets", f.Check)
 				assert.NotContains(t, f.Message+f.Do, "t0p")
 			}
 			assert.Equal(t, c.states, states)

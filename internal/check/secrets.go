@@ -6,11 +6,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// secrets looks for the password of each user and the keys of the repository of snapshots, in the words of the gate secret-missing. A
+// secrets looks for the password of each user, the keystore and the keys of the repository of snapshots, in the words of the gates
+// secret-missing and password-unusable. A
 // Secret that a definition of the same folder brings along is created by the push.
 func (c *checker) secrets(ctx context.Context) {
 	const check = "user-secrets"
@@ -21,22 +23,27 @@ func (c *checker) secrets(ctx context.Context) {
 		}
 	}
 	for _, cluster := range c.Clusters {
-		var passwords, keys []neededKey
+		var passwords, keys, keystore []neededKey
 		for _, user := range cluster.Users {
-			passwords = append(passwords, neededKey{user.Secret, "the password of user " + user.Name})
+			passwords = append(passwords, neededKey{user.Secret, "the password of user " + user.Name, true})
 		}
 		for _, key := range cluster.Repository {
-			keys = append(keys, neededKey{key, "the repository of spec.backups"})
+			keys = append(keys, neededKey{SecretKey: key, what: "the repository of spec.backups"})
+		}
+		for _, key := range cluster.TLS {
+			keystore = append(keystore, neededKey{SecretKey: key, what: "the keystore of spec.cluster.ssl"})
 		}
 		c.allThere(ctx, check, cluster, brought, passwords, "the password of each of %d user(s) is in its Secret, or comes with the push")
 		c.allThere(ctx, "backup-secrets", cluster, brought, keys, "each of the %d key(s) of spec.backups is in its Secret, or comes with the push")
+		c.allThere(ctx, "tls-secrets", cluster, brought, keystore, "each of the %d key(s) of spec.cluster.ssl is in its Secret, or comes with the push")
 	}
 }
 
 // neededKey is a key of a Secret, and what for.
 type neededKey struct {
 	model.SecretKey
-	what string
+	what     string
+	password bool
 }
 
 // allThere says what is missing, or that nothing is; good has the number in it.
@@ -62,14 +69,30 @@ func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, key
 		c.unread(check, cluster.String(), "Secret "+key.Name+" in namespace "+cluster.Namespace, err)
 	case gone || len(secret.Data[key.Key]) == 0:
 		reason := gates.SecretMissing(key.Name, key.Key, key.what, !gone)
-		remedy := "kubectl -n " + cluster.Namespace + " create secret generic " + key.Name + " --from-file=" + key.Key + "=FILE"
+		remedy := "kubectl -n " + cluster.Namespace + " create secret generic " + key.Name + " --from-file=" + key.Key + "=FILE" + key.trap()
 		if !gone {
 			// It exists, and create would fail.
-			remedy = "kubectl -n " + cluster.Namespace + " patch secret " + key.Name + ` --type merge -p "{\"data\":{\"` + key.Key + `\":\"$(base64 -w0 FILE)\"}}"`
+			remedy = replaced(cluster, key)
 		}
 		c.problem(check, cluster.String(), remedy, "%s", reason.Message)
+	case key.password && password.Unusable(secret.Data[key.Key]) != "":
+		reason := gates.PasswordUnusable(key.Name, key.Key, key.what, password.Unusable(secret.Data[key.Key]))
+		c.problem(check, cluster.String(), replaced(cluster, key), "%s", reason.Message)
 	default:
 		return true
 	}
 	return false
+}
+
+// replaced is the command that gives a Secret another value under the key.
+func replaced(cluster Cluster, key neededKey) string {
+	return "kubectl -n " + cluster.Namespace + " patch secret " + key.Name + ` --type merge -p "{\"data\":{\"` + key.Key + `\":\"$(base64 -w0 FILE)\"}}"` + key.trap()
+}
+
+// trap is what a command warns of: an editor ends a file with a line break, which nobody types.
+func (k neededKey) trap() string {
+	if k.password {
+		return "  # no line break at the end of FILE"
+	}
+	return ""
 }
