@@ -107,7 +107,7 @@ func TestNoVolumeIsReplacedWithoutWhatItNeeds(t *testing.T) {
 			w.desired.Operations.Consent = append(w.desired.Operations.Consent, definition.ConsentLeaveZone)
 		}, "last-node-of-zone", "", "zone b"},
 		{"a snapshot runs", func(w *world) { w.snapshot = 1 << 20 }, "", "snapshot-running", ""},
-		{"it is aborted", func(w *world) { w.commands.Abort = "true" }, "", "volumes-replaced", "aborted"},
+		{"it is aborted", func(w *world) { w.commands.Abort = "true" }, "aborted", "", "take the abort back"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := consentingWorld(t)

@@ -19,7 +19,8 @@ func StartRemove(t *pass.Pass) bool {
 	sh := replaced(t, p, s)
 	switch {
 	case aim.Aborted(&t.View):
-		return t.Waits(gates.DisksRemoved("it is aborted"))
+		t.Refuse(gates.DrainsAborted("the removal of disks"))
+		return true
 	case !p.Ready, len(sh.Leaving) == 0, sh.Leaving[0].ID == "":
 		return t.Waits(gates.DisksRemoved("node " + p.NodeName + " is not there"))
 	case !sh.Masters && shrinkWaits(t, sh, []model.RecordedSet{s}):

@@ -119,7 +119,8 @@ func nextReplaced(v *view.View, begun bool) *model.Pod {
 func replaceWaits(t *pass.Pass, sh *model.Shrink, p *model.Pod, s model.RecordedSet) bool {
 	switch {
 	case aim.Aborted(&t.View):
-		return t.Waits(gates.VolumesReplaced(true, "it is aborted"))
+		t.Refuse(gates.DrainsAborted("the replacement of volumes"))
+		return true
 	case view.FewVoters(&t.View, p):
 		return t.Waits(gates.VolumesReplaced(true, "node "+p.NodeName+" votes, and with less than 3 master-eligible nodes the others may not go on without its volume: add nodes first"))
 	case t.Observed.DeletesClaims == model.No:
