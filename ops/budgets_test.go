@@ -190,3 +190,32 @@ func TestABudgetClosesBeforeTheDatabaseIsAsked(t *testing.T) {
 		})
 	}
 }
+
+func TestAClosedBudgetIsSaidAndHoldsNothingUp(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		waits  []string
+		says   string
+	}{
+		{"a table lacks a copy", func(s *situation) {
+			s.o.Database.Health = model.Health{Colour: model.Yellow, Tables: []string{"doc.t"}}
+		}, []string{"budget-closed"}, "copies are missing of doc.t"},
+		{"no table does, and a claim is being deleted", func(s *situation) {
+			claimDeleted(0, false)(s)
+			s.o.Claims[len(s.o.Claims)-1].Version = s.r.HighestVersion
+		}, []string{"volume-goes-with-pod", "budget-closed"}, "a volume claim is being deleted"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			c.change(s)
+			d := s.decide()
+			assert.Equal(t, model.Act, d.Verdict, "the budget is to be applied")
+			s.r, s.o.Applied.Effective = d.Record, d.Effective
+			d = s.decide()
+			assert.Equal(t, model.Done, d.Verdict, "%v %v", d.Waits, d.Actions())
+			require.Equal(t, c.waits, reasons(d.Waits))
+			assert.Contains(t, d.Waits[len(d.Waits)-1].Message, c.says)
+		})
+	}
+}

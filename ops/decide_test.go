@@ -452,18 +452,6 @@ func TestAFailureIsOverOnceItsActionIsNotDecidedAnyMore(t *testing.T) {
 	assert.Equal(t, model.Done, d.Verdict)
 }
 
-func TestAClosedBudgetIsSaidAndHoldsNothingUp(t *testing.T) {
-	s := made(t)
-	s.o.Database.Health = model.Health{Colour: model.Yellow, Tables: []string{"doc.t"}}
-	d := s.decide()
-	assert.Equal(t, model.Act, d.Verdict, "the budget is to be applied")
-	s.r, s.o.Applied.Effective = d.Record, d.Effective
-	d = s.decide()
-	assert.Equal(t, model.Done, d.Verdict)
-	require.Equal(t, []string{"budget-closed"}, reasons(d.Waits))
-	assert.Contains(t, d.Waits[0].Message, "doc.t")
-}
-
 func TestTheArgumentsOfADecisionStayAsTheyWere(t *testing.T) {
 	s := made(t)
 	s.d.Sets[0].Replicas = 5
