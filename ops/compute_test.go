@@ -237,6 +237,34 @@ func TestAResizeByRestart(t *testing.T) {
 	}
 }
 
+// Who looks is to know why pods restart for CPU and memory.
+func TestAnOlderKubernetesIsNamedWherePodsRestartForIt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(w *world)
+		said bool
+	}{
+		{"Kubernetes 1.32", func(w *world) { w.can = model.CanResize{Served: model.No} }, true},
+		{"1.32, and restarts are asked for", func(w *world) {
+			w.can, w.desired.Operations.Resize = model.CanResize{Served: model.No}, model.ResizeRestart
+		}, false},
+		{"1.32, and the amounts are as they were", func(w *world) {
+			w.can = model.CanResize{Served: model.No}
+			w.give(little)
+		}, false},
+		{"Kubernetes 1.33", func(*world) {}, false},
+		{"nobody knows", func(w *world) { w.can = model.CanResize{} }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := resizedWorld(t)
+			c.so(w)
+			d, err := w.pass()
+			require.NoError(t, err)
+			assert.Equal(t, c.said, slices.Contains(reasons(d.Waits), "resize-not-served"), "%v", reasons(d.Waits))
+		})
+	}
+}
+
 // A right that comes is used at once.
 func TestTheRightToResizeComesLater(t *testing.T) {
 	w := resizedWorld(t)
