@@ -142,6 +142,31 @@ func TestTablesOfAnotherRestoreAreNotTakenForThoseOfThisOne(t *testing.T) {
 	assert.ElementsMatch(t, []string{"doc.one", "doc.two", "doc.three"}, w.tableNames())
 }
 
+// A list from before this restore may have a snapshot that has been deleted since, and lack the newest.
+func TestASnapshotIsChosenFromAListThatIsNewerThanTheRestore(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		listed time.Duration
+		chosen string
+		says   string
+	}{
+		{"the list is from before", -time.Minute, "", "the snapshots are listed"},
+		{"from the moment in which it began", 0, "", "the snapshots are listed"},
+		{"from after that", time.Second, newestOfLost, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := restoredWorld(t)
+			w.until(func() bool { return w.record.Restore != nil && w.record.Restore.Step == model.RestoreChoose })
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			s.o.Database.Listed = s.r.Restore.Began.Add(c.listed)
+			s.o.Database.Listing = []model.ListedSnapshot{{Repository: s.r.Restore.Repository, Name: newestOfLost, State: model.SnapshotSuccess, Finished: s.r.Restore.Began}}
+			d := s.decide()
+			assert.Equal(t, c.chosen, d.Record.Restore.Snapshot)
+			assert.Contains(t, messages(d.Waits), c.says)
+		})
+	}
+}
+
 // What is not known of the tables is no end, and no failure.
 func TestARestoreOfWhichNothingIsKnownGoesOn(t *testing.T) {
 	w := restoredWorld(t)
