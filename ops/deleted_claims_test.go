@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -160,6 +161,38 @@ func TestAnUpgradeDoesNotBeginWhereItWouldStopAtADeletedClaim(t *testing.T) {
 	w.agrees(hot + "-2")
 	w.run(200)
 	checkUpgraded(t, w, "6.4.3")
+}
+
+// Nor where its volume may go by agreement, and must not: the upgrade would stop at that pod.
+func TestAnUpgradeDoesNotBeginWhereAVolumeThatMayGoHasToStay(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		nodes  int
+		sole   []string
+		waits  string
+		begins bool
+	}{
+		{"all of it is elsewhere", 3, nil, "", true},
+		{"it is one of two voters", 2, nil, "with less than 3 master-eligible nodes", false},
+		{"it has the only copy of a shard", 3, []string{"doc.t"}, "the only started copy of shards of doc.t", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := upgradable(t, wantedCluster(c.nodes))
+			w.deletesClaim(hot + "-0")
+			w.agrees(hot + "-0")
+			to(w, "6.4.3")
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			for i := range s.o.Database.Nodes {
+				if n := &s.o.Database.Nodes[i]; n.Name == s.podOf(hot+"-0").NodeName {
+					n.Sole = c.sole
+				}
+			}
+			d := s.decide()
+			assert.Equal(t, c.begins, d.Record.Operation != nil, "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, !c.begins, slices.Contains(reasons(d.Waits), "claim-being-deleted"))
+			assert.Contains(t, messages(d.Waits), c.waits)
+		})
+	}
 }
 
 // An empty node leaves, whatever happens to its claim: that is the other remedy.
