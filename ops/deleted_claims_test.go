@@ -226,3 +226,43 @@ func TestASuspensionStopsAtAGroupWithADeletedClaim(t *testing.T) {
 	assert.Nil(t, d.Disruptive)
 	assert.Contains(t, reasons(d.Waits), "claim-being-deleted")
 }
+
+// A stuck pod would be recreated but for its volume: who looks is to know what it waits for.
+func TestAStuckPodThatStaysWithItsVolumeIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+		says   string
+	}{
+		{"nobody has agreed", claimDeleted(0, false), "annotate the claim"},
+		{"agreed, and nobody sees all tables", func(s *situation) {
+			claimDeleted(0, true)(s)
+			s.o.Database.DeniedKnown = false
+		}, "not all tables are visible"},
+		{"agreed, and nobody says what only its volume has", func(s *situation) {
+			claimDeleted(0, true)(s)
+			s.o.Database.MasterNode = ""
+		}, "its node is no member"},
+		{"the pod is on its way out", func(s *situation) {
+			claimDeleted(0, false)(s)
+			s.podOf(hot + "-0").Terminating = true
+		}, ""},
+		{"the pod is ready", func(s *situation) {
+			claimDeleted(0, false)(s)
+			s.podOf(hot + "-0").Ready = true
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+			s.away(hot + "-0")
+			c.change(s)
+			d := s.inSync()
+			assert.Nil(t, d.Disruptive)
+			i := slices.IndexFunc(d.Waits, func(r model.Reason) bool { return r.Name == "claim-being-deleted" })
+			if require.Equal(t, c.says != "", i >= 0, "%v", reasons(d.Waits)); i >= 0 {
+				assert.Contains(t, d.Waits[i].Message, c.says)
+			}
+		})
+	}
+}
