@@ -317,6 +317,38 @@ func TestAPodThatIsHeldBackComesBackByARecreationWithoutTheDisk(t *testing.T) {
 	}
 }
 
+// A StatefulSet says what is locked, and goes while it is recreated: the restart gives the lock back before. Only a
+// master takes it, and where there is none the pod that does not come back may be it.
+func TestARestartThatGivesWayGivesTheLockBackBefore(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		so     func(s *situation)
+		unlock bool
+		after  model.OperationKind
+	}{
+		{"there is a master", func(*situation) {}, true, model.OperationRestart},
+		{"there is a master, and nothing is locked", func(s *situation) { s.r.Lock, s.o.Database.Allocation = nil, "all" }, false, ""},
+		{"there is none", func(s *situation) {
+			s.o.Database.MasterNode = ""
+			for i := range s.d.Sets {
+				s.d.Sets[i].MasterEligible = true
+			}
+		}, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.mixed(1)
+			s.vanished(2)
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Since: s.o.At}}
+			s.r.Lock, s.o.Database.Allocation = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}, "primaries"
+			c.so(s)
+			d := s.decide()
+			assert.Equal(t, c.unlock, action(&d, model.ActionUnlockAllocation) != nil, "%v %v", kinds(d), d.Waits)
+			assert.Equal(t, c.after, kindOf(d))
+		})
+	}
+}
+
 // Once the pod is there the StatefulSet gets the disk again at once, whatever the health: until then
 // a pod that has it would come back without it.
 func TestAStatefulSetOfWhichAPodHasAFurtherDiskGetsItAgainAtOnce(t *testing.T) {
