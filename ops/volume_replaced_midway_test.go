@@ -3,10 +3,12 @@ package ops_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
@@ -277,6 +279,38 @@ func TestAnExclusionIsKeptUntilTheVolumeHasGone(t *testing.T) {
 			c.so(s, p)
 			d := s.decide()
 			assert.Equal(t, c.kept, action(&d, model.ActionIncludeNodes) == nil)
+		})
+	}
+}
+
+// A transient value hides our exclusion, which was taken back: it is said, and tried again once a minute. A drain that
+// begins anew in the next pass would write to the cluster in each.
+func TestADrainForAnotherVolumeThatIsHiddenIsTriedOnceAMinute(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		since time.Duration
+		said  bool
+	}{
+		{"in the next pass", time.Second, true},
+		{"before a minute is over", 59 * time.Second, true},
+		{"after a minute", time.Minute, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := situated(t)
+			s.r = s.decide().Record
+			d := s.decide()
+			a := action(&d, model.ActionExcludeNodes)
+			require.NotNil(t, a, "%v %v", d.Waits, d.Refusals)
+			s.r = ops.RecordResult(d.Record, *a, model.Result{Code: model.ResultHidden}, s.o.At.Add(-c.since))
+			for range 3 {
+				d = s.decide()
+				s.r = d.Record
+				assert.Equal(t, c.said, slices.Contains(reasons(d.Refusals), "exclusion-hidden"), "%v", d.Refusals)
+				if action(&d, model.ActionExcludeNodes) != nil {
+					break
+				}
+			}
+			assert.Equal(t, !c.said, action(&d, model.ActionExcludeNodes) != nil, "%v %v", d.Waits, d.Refusals)
 		})
 	}
 }
