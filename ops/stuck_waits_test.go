@@ -264,6 +264,41 @@ func TestASetThatNoPodComesOntoKeepsNoStuckPodWaiting(t *testing.T) {
 	}
 }
 
+// Seed 6026025288: a StatefulSet that somebody had raised got the desired template for its further pod, which joined on it. Another
+// StatefulSet came first, so that this one was rolled back, and got the desired template again, pass by pass.
+func TestATemplateOnWhichAPodRunsIsNotRolledBackForAnotherSet(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		further  string // the template of the pod that somebody's replicas have brought
+		template model.TemplateChoice
+	}{
+		{"no pod is on it", "t1", model.TemplateBefore},
+		{"only the further pod is on it", "t2", model.TemplateDesired},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+			s.d.Revision, s.d.Changes = "rev-next", []model.Change{{Class: model.ChangeRestart, Set: hot}}
+			for i := range s.o.Sets {
+				if s.o.Sets[i].Name == warm {
+					s.o.Sets[i].Replicas = 2
+				}
+			}
+			p := *s.podOf(warm + "-0")
+			p.Ordinal, p.Name, p.UID, p.NodeName, p.Template = 1, warm+"-1", "further", "warm/1", c.further
+			s.o.Pods = append(s.o.Pods, p)
+			s.joins(p.Name)
+			s.away(hot + "-0")
+			s.podOf(hot + "-0").Waiting = "CrashLoopBackOff"
+			s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+				Restart: &model.Restart{Set: warm, Remembered: "t1", Since: s.o.At}}
+			d := s.decide()
+			assert.Equal(t, c.template, effective(t, d, warm).Template, "%v %v", d.Waits, d.Refusals)
+		})
+	}
+}
+
 // Seeds 5000297560 and 5100015412: a group leaves the definition while its pod is on a template that cannot run.
 func TestAPodThatDoesNotRunSaysThatOnlyItsGroupBringsItAnotherTemplate(t *testing.T) {
 	for left, says := range map[bool]bool{true: true, false: false} {

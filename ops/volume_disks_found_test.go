@@ -146,13 +146,17 @@ func TestAFurtherDiskDoesNotHoldUpTheRestartThatItWaitsFor(t *testing.T) {
 func TestAClaimWithoutAPodHoldsUpNoGrowth(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		so    func(c *model.Claim)
+		so    func(s *situation, c *model.Claim)
 		asked bool
 		told  bool
 	}{
-		{"it has no volume", func(c *model.Claim) { c.Phase = "Pending" }, false, true},
-		{"it has one, which grows with the others", func(*model.Claim) {}, true, false},
-		{"that has grown, and its file system follows once a pod has it", func(c *model.Claim) { c.Requested, c.Resize = 200*gib, model.ResizeNode }, false, true},
+		{"it has no volume", func(_ *situation, c *model.Claim) { c.Phase = "Pending" }, false, true},
+		{"it has one, which grows with the others", func(*situation, *model.Claim) {}, true, false},
+		{"that has grown, and its file system follows once a pod has it", func(_ *situation, c *model.Claim) { c.Requested, c.Resize = 200*gib, model.ResizeNode }, false, true},
+		{"the same, and a pod has had it: its StatefulSet gets the disk once what grows has grown", func(s *situation, c *model.Claim) {
+			c.Requested, c.Resize = 200*gib, model.ResizeNode // seed 6026023008
+			s.r.Growth.Pending = []model.PendingFileSystem{{Claim: c.Name, Since: s.o.At.Add(-time.Hour)}}
+		}, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := moreDisks(t)
@@ -165,8 +169,8 @@ func TestAClaimWithoutAPodHoldsUpNoGrowth(t *testing.T) {
 			}
 			claim := s.claim("data1", 1)
 			claim.ClusterID, claim.Version = "", ""
-			c.so(claim)
 			s.r.Growth = &model.VolumeGrowth{Sizes: hot + ":data0=" + sizeAfter, Grown: s.o.At.Add(-time.Hour)}
+			c.so(s, claim)
 			d := s.decide()
 			s.r = d.Record
 			assert.Equal(t, c.asked, slices.Contains(kinds(s.decide()), model.ActionGrowClaim))

@@ -88,7 +88,7 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 		return false
 	}
 	runs, desiredIsRemedy := false, t.DesiredSet(r.Set) != nil && !UpgradeDue(&t.View)
-	for ordinal := range s.Replicas {
+	for ordinal := range Replicas(&t.View, *s) { // those that somebody has raised too
 		p := t.Pod(r.Set, ordinal)
 		if p == nil || p.Terminating || p.Template == live.Template {
 			return false

@@ -41,8 +41,13 @@ func each(v *view.View) iter.Seq[growing] {
 // unborn reports whether a claim waits for a volume and no pod comes with it: its pod was scaled away, or it was made
 // for a disk that its StatefulSet has not now. Kubernetes makes only bound claims larger, and it grows once it is one.
 func unborn(v *view.View, c *model.Claim) bool {
+	return c.Phase == "Pending" && v.Live(c.Set) != nil && !podComes(v, c)
+}
+
+// podComes reports whether a StatefulSet makes a pod with a claim where none is.
+func podComes(v *view.View, c *model.Claim) bool {
 	live := v.Live(c.Set)
-	return c.Phase == "Pending" && live != nil && (c.Ordinal >= live.Replicas || !view.HasTemplate(v, c.Set, c.Template))
+	return live != nil && c.Ordinal < live.Replicas && view.HasTemplate(v, c.Set, c.Template)
 }
 
 // claims are those of one template of a StatefulSet, in the order in which they are asked.

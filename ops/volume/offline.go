@@ -56,8 +56,7 @@ func (g *growing) follows() bool { return g.Resize == model.ResizeNode && !g.siz
 // comesBack reports whether the pod of a claim is away for a moment whose file system is to follow.
 func comesBack(v *view.View, c *model.Claim) bool {
 	_, pending := v.Record.Growth.PendingSince(c.Name)
-	live := v.Live(c.Set)
-	return pending && live != nil && c.Ordinal < live.Replicas
+	return pending && podComes(v, c)
 }
 
 // offline says what a claim waits for whose driver works offline; "" for another one.

@@ -61,10 +61,7 @@ func finish(t *pass.Pass) {
 func podsToCome(v *view.View) (toCome []gates.GrowingClaim, total int) {
 	for g := range each(v) {
 		total++
-		if !view.HasTemplate(v, g.Set, g.Template) {
-			continue // no pod comes with it before its StatefulSet has the disk
-		}
-		if live := v.Live(g.Set); g.Phase == "Bound" && g.Capacity < g.size && live != nil && g.Ordinal < live.Replicas {
+		if g.Phase == "Bound" && g.Capacity < g.size && podComes(v, g.Claim) {
 			toCome = append(toCome, gates.GrowingClaim{Name: g.Name, Capacity: g.Capacity, Desired: g.size, Waits: "its file system follows when its pod has started"})
 		}
 	}
