@@ -228,3 +228,19 @@ func TestASnapshotIsDroppedOnlyBehindThoseThatAreKept(t *testing.T) {
 		})
 	}
 }
+
+// Somebody's snapshot in the folder is never dropped: neither that of another tool, nor one whose name only begins as ours.
+func TestNoSnapshotOfAnotherIsDropped(t *testing.T) {
+	const newest, before = "stevedore-daily-20260103t030000z", "stevedore-daily-20260102t030000z"
+	for _, theirs := range []string{"nightly-7", "stevedore-daily", "stevedore-20260101t030000z", "stevedore-daily-yesterday"} {
+		for _, state := range []string{"SUCCESS", "PARTIAL"} {
+			t.Run(theirs+" "+state, func(t *testing.T) {
+				s := newScript("system/real")
+				_, err := execute.Run(t.Context(), model.Action{Kind: model.ActionDropSnapshot, Pod: "p", SystemSecret: "system", Repository: repository, Snapshot: theirs, Newest: newest, Value: 1},
+					backupTools(s, &listing{rows: []model.ListedSnapshot{aSnapshot(theirs, state), aSnapshot(before, "SUCCESS"), aSnapshot(newest, "SUCCESS")}}))
+				require.ErrorContains(t, err, theirs+" is no snapshot of stevedore's")
+				assert.Empty(t, ofRepositories(s))
+			})
+		}
+	}
+}
