@@ -174,10 +174,19 @@ func TestACopyIsDroppedOnlyBeforeItHasTakenThePlace(t *testing.T) {
 			assert.Equal(t, c.dropped, len(s.sentAs("DROP TABLE")) == 1)
 		})
 	}
-	a := replacing(model.ActionDropCopy)
-	a.Schema = "$1"
-	_, err := execute.Run(t.Context(), a, backupTools(pair(nil), &listing{}))
-	require.ErrorContains(t, err, "is none of a replacement")
+}
+
+// Under a wrong schema the table that is dropped would be the one that people use, or one of theirs.
+func TestOnlyATableOfAReplacementIsDropped(t *testing.T) {
+	for _, kind := range []model.ActionKind{model.ActionDropCopy, model.ActionDropKept} {
+		for _, schema := range []string{"$1", "", "archive"} {
+			s, a := pair(nil), replacing(kind)
+			a.Schema = schema
+			_, err := execute.Run(t.Context(), a, backupTools(s, &listing{}))
+			require.ErrorContains(t, err, "is none of a replacement", "%s under %q", kind, schema)
+			assert.Empty(t, s.sentAs("DROP TABLE"))
+		}
+	}
 }
 
 func TestWhatIsKeptIsDroppedOnlyWhileTheOtherIsWhole(t *testing.T) {

@@ -75,6 +75,7 @@ var reasons = []reason{
 	{"no decision makes such an action: it guards against one that is made wrongly", []guard{
 		{reread, "filterTable", ""}, {reread, "restartZone", ""}, {reread, "shrinkSet", "len(names) == 0"}, {reread, "resetSettings", ""},
 		{reread, "setUser", ""}, {reread, "changePassword", ""}, {reread, "password", "len(value) == 0"}, {reread, "removeSnapshot", "!ours"},
+		{reread, "dropCopy", "!model.Kept(other)"}, {reread, "dropKept", "!model.Kept(other)"},
 	}},
 	{"what somebody excludes transiently hides what is below it, which nobody can know", []guard{
 		{reread, "excludeNodes", ""}, {call, "excludeNodes Exec", "without(was.ids, ids)"}, {reread, "includeNodes", ""}, {gate, "exclusion-hidden", ""},
