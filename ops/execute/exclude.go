@@ -201,9 +201,6 @@ func filterTable(ctx context.Context, a model.Action, t Tools) (model.Result, er
 	if len(rows) == 0 {
 		return gone(ctx, s, a)
 	}
-	if len(rows[0]) != 2 {
-		return model.Result{}, fmt.Errorf("reading the exclude list of table %s: the answer is not one list and the table's filters", a.Table)
-	}
 	if a.Settings != "" {
 		return setFilters(ctx, s, a, rows[0][1])
 	}

@@ -181,7 +181,6 @@ func TestWhatHasChangedSinceTheDecisionIsFoundRightBeforeTheWrite(t *testing.T) 
 		{"a table that includes only some by now", table, replies{"information_schema.tables": {rows{{"n9", `{"include":{"_name":"n9"}}`}}}}, "decides alone", 0, nil, nil},
 		{"ours is taken off a table that requires something by now", back, replies{"information_schema.tables": {rows{{"n9,n3", `{"require":{"zone":"a"}}`}}}}, "", 0, []string{alterTable + `SET ("routing.allocation.exclude._id" = 'n9')`}, nil},
 		{"a table that is gone", table, replies{"information_schema.tables": {nil}}, "", 0, nil, nil},
-		{"a table of which only the list is told", table, replies{"information_schema.tables": {rows{{"n9"}}}}, "not one list and the table's filters", 0, nil, nil},
 		{"a table without its schema", unnamed, nil, "no schema and table", 0, nil, nil},
 
 		{"nobody is known of those that are to leave", nobody, nil, "0 node(s) are known of 1", 0, nil, nil},

@@ -79,7 +79,7 @@ type Session interface {
 	// Exec runs one statement; arguments are bound.
 	Exec(ctx context.Context, statement string, arguments ...any) (rows int64, err error)
 	// Strings runs a query and returns its rows as text, NULL as "", objects and
-	// arrays as JSON.
+	// arrays as JSON. Each row has as many columns as the query selects: another answer is an error.
 	Strings(ctx context.Context, query string, arguments ...any) ([][]string, error)
 	Close()
 }
