@@ -31,6 +31,9 @@ type ObservationData struct {
 	Allocation model.AllocationSettings `json:"allocation"`
 	// Enable is cluster.routing.allocation.enable.
 	Enable string `json:"enable,omitempty"`
+	// Effective are the values of the cluster settings that the definition names and a node was started without: what is so
+	// already is not planned.
+	Effective map[string]string `json:"effective,omitempty"`
 }
 
 // ObservationTable is a table or a partition.
@@ -159,7 +162,7 @@ func (w *worker) noteData(detailed bool) {
 }
 
 func dataOf(db *model.Database) *ObservationData {
-	out := &ObservationData{Answers: map[string]gates.Answer{}, Unreplicated: db.Unreplicated, Snapshots: db.Snapshots, Allocation: db.Settings, Enable: db.Allocation}
+	out := &ObservationData{Answers: map[string]gates.Answer{}, Unreplicated: db.Unreplicated, Snapshots: db.Snapshots, Allocation: db.Settings, Enable: db.Allocation, Effective: db.Effective}
 	for i, rule := range gates.Questions {
 		if i < len(db.Answers) && db.Answers[i].Known {
 			out.Answers[rule.Name] = db.Answers[i]
@@ -300,6 +303,7 @@ func (o *Observation) Database() model.Database {
 		db.Answers = append(db.Answers, d.Answers[rule.Name])
 	}
 	db.Settings, db.Unreplicated, db.Snapshots, db.Allocation = d.Allocation, d.Unreplicated, d.Snapshots, d.Enable
+	db.Effective = d.Effective
 	for _, t := range d.Tables {
 		db.Tables = append(db.Tables, model.Table{
 			Name: t.Name, Replicas: t.Replicas, Started: t.Started, Created: t.Created, Partition: t.Partition, Of: t.Of,

@@ -62,12 +62,14 @@ func TestAPublishedReadingForeseesADrainAsTheReadingItselfDoes(t *testing.T) {
 	db.Nodes[2].Heap = model.Heap{Used: 100*mib + 1, Max: 512*mib - 7}
 	db.Tables[0].WaitForActiveShards = "1" // the default, which is left out
 	db.Tables[1].Enable, db.Tables[1].WaitForActiveShards = "none", "ALL"
+	db.Effective = map[string]string{"stats.enabled": "true"}
 	o, _ := published(t, db)
 	require.NoError(t, o.Validate())
 	back := o.Database()
 	assert.Equal(t, db.Nodes[0].Disks, back.Nodes[0].Disks)
 	assert.Nil(t, back.Nodes[1].Disks)
 	assert.Equal(t, []model.Heap{{}, {}, {Used: record.RoundBytes(100*mib + 1), Max: 512*mib - 7}, {}}, []model.Heap{back.Nodes[0].Heap, back.Nodes[1].Heap, back.Nodes[2].Heap, back.Nodes[3].Heap})
+	require.Equal(t, db.Effective, back.Effective)
 	require.Equal(t, []string{" ", "none ALL"}, []string{back.Tables[0].Enable + " " + back.Tables[0].WaitForActiveShards, back.Tables[1].Enable + " " + back.Tables[1].WaitForActiveShards})
 	all := []string{"data-hot-0", "data-hot-1", "data-hot-2", "data-hot-3"}
 	for _, leaving := range all {

@@ -131,6 +131,11 @@ func TestAStatefulSetThatSomebodyWroteIsAdoptedWithoutARestart(t *testing.T) {
 	s.settled(cutCluster)
 	assert.Equal(t, s.pods, s.podsNow(), "after the adoption")
 	s.noPodRestarted()
+	planned := ""
+	s.eventually("no plan sets what CrateDB has by itself", restartPatience, func() bool {
+		planned, _, _ = s.verb("diff", s.dir)
+		return planned != "" && !strings.Contains(planned, "set stats.enabled")
+	})
 	set := s.set(writtenSet)
 	assert.Equal(t, appsv1.OnDeleteStatefulSetStrategyType, set.Spec.UpdateStrategy.Type)
 	assert.Equal(t, map[string]string{"app": "crate"}, set.Spec.Selector.MatchLabels)
