@@ -35,8 +35,8 @@ type adopted struct {
 	// asked for what restarts pods.
 	first int
 	asked bool
-	// lost are the StatefulSets, by index, that were gone when the record was lost, or had another one in their place:
-	// nobody knows any more that their pods have another template than is desired.
+	// lost are the StatefulSets, by index, that did not say that they were adopted when the record was lost, as they were gone or
+	// somebody had made another one: nobody knows any more that their pods have another template than is desired.
 	lost [3]bool
 }
 
@@ -44,7 +44,8 @@ type adopted struct {
 func (w *world) forgetsAdopted() {
 	for i := range w.sets {
 		s := &w.sets[i]
-		w.adopted.lost[i] = w.adopted.lost[i] || w.adopted.first >= 0 && (s.foreign || s.adopted != "" && (!s.exists || s.terminating))
+		says := s.exists && !s.terminating && !s.foreign && s.adopted != ""
+		w.adopted.lost[i] = w.adopted.lost[i] || w.adopted.first >= 0 && !says && (s.adopted != "" || s.byHand)
 	}
 }
 

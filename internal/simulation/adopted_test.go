@@ -56,16 +56,22 @@ func TestWhatTheJudgeSaysOfAnAdoptedTemplate(t *testing.T) {
 	}
 	assert.Contains(t, violated(going(false)), "nobody has asked for a restart")
 	assert.Empty(t, violated(going(true)), "somebody has said that its volume goes with it")
-	lost := func(foreign bool) func(w *world) {
+	lost := func(change func(*set)) func(w *world) {
 		return func(w *world) {
-			w.sets[0].foreign = foreign
+			s := &w.sets[0]
+			was := *s
+			change(s)
 			w.forgetsAdopted()
-			w.sets[0].foreign = false
-			w.judge.changesAdopted(w, &w.sets[0], w.commits[0].tmpls[1])
+			*s = was
+			w.judge.changesAdopted(w, s, w.commits[0].tmpls[1])
 		}
 	}
-	assert.Contains(t, violated(lost(false)), "in the place of the one that it was adopted with", "the StatefulSet says what it was adopted with")
-	assert.Empty(t, violated(lost(true)), "somebody's StatefulSet had its name when the record was lost")
+	assert.Contains(t, violated(lost(func(*set) {})), "in the place of the one that it was adopted with", "the StatefulSet says what it was adopted with")
+	assert.Empty(t, violated(lost(func(s *set) { s.exists = false })), "it was gone when the record was lost")
+	assert.Empty(t, violated(lost(func(s *set) { s.terminating = true })), "it was going")
+	assert.Empty(t, violated(lost(func(s *set) { s.byHand, s.foreign = true, true })), "somebody's StatefulSet had its name")
+	assert.Empty(t, violated(lost(func(s *set) { s.byHand, s.adopted = true, "" })), "somebody had made it again, without what it said")
+	assert.Contains(t, violated(lost(func(s *set) { s.adopted = "" })), "in the place of the one that it was adopted with", "a daemon had taken away what it says")
 	asks := func(w *world) {
 		c := *w.head()
 		c.restartedAt = "please"

@@ -82,6 +82,8 @@ func TestWhatWasLeftOpenStaysCorrected(t *testing.T) {
 		2800024166: "the same, and its only pod stays on what it was adopted with",
 		2200163655: "a StatefulSet is recreated in a write whose answer is lost, its watch brings nothing, and the cluster is paused",
 		2800011355: "a table of a restore stays, and a shard of it is waited for for ever",
+		6022007376: "a machine dies that a table includes and that was drained, and an older copy is left on its volume",
+		6026013863: "somebody makes an adopted StatefulSet again that says nothing of it, and the record is lost",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)
 		require.Nil(t, result.Violation, "%s: make replay SEED=%d", name, seed)

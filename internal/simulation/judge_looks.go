@@ -114,10 +114,13 @@ func (j *judge) ranges(w *world, d *daemon, l *slot) {
 	}
 }
 
-// hasCopies: a copy is on a node, or on its way there.
+// hasCopies: a copy is on a node, or on its way there. One that CrateDB has not opened counts while it has every row that was
+// acknowledged; an older one it makes anew.
 func (w *world) hasCopies(l *slot) bool {
 	return slices.ContainsFunc(w.shards, func(s shard) bool {
-		return slices.ContainsFunc(s.copies, func(c replica) bool { return c.slot == l.index || c.state == relocating && c.to == l.index })
+		return slices.ContainsFunc(s.copies, func(c replica) bool {
+			return c.slot == l.index && (c.state != onDisk || c.synced) || c.state == relocating && c.to == l.index
+		})
 	})
 }
 

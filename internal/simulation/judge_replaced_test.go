@@ -68,6 +68,16 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 		w.slots[slot].claim.goingAt = w.now - second
 	}
 	holds := func(w *world) { w.shards[0].copies[0].slot, w.shards[0].copies[0].node = 0, w.slots[0].volume.node }
+	// restarts takes the pod of the drained node down with its volume. A table has one copy of two, and this is left of the other one.
+	restarts := func(left replica) func(w *world) {
+		return func(w *world) {
+			goes(w, 0)
+			left.node = w.slots[0].volume.node
+			w.shards[0].copies = append(w.shards[0].copies, left)
+			w.daemons[0].observed.Database = model.Database{Tables: []model.Table{{Name: "doc.z", Replicas: "0-1", Started: 1}}}
+			w.judge.ranges(w, w.daemons[0], &w.slots[0])
+		}
+	}
 	for _, c := range []struct {
 		name, invariant string
 		breach          func(w *world)
@@ -161,6 +171,9 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 			w.daemons[0].checked, w.judge.faulted = w.now, 0
 			w.judge.endsVolume(w, w.daemons[0], &w.slots[0])
 		}},
+		{"the daemon restarts the pod, and a table lacks a copy that its disk has, with every row", "B", restarts(replica{synced: true})},
+		{"the same, and the copy comes to the node", "B", restarts(replica{state: initializing})},
+		{"the same, and what is on the disk is older than the other copy: CrateDB makes it anew", "", restarts(replica{})},
 		{"a StatefulSet gets other claim templates without consent", "D", func(w *world) {
 			w.sets[0].template, w.judge.consent = w.commits[0].tmpls[1], false
 			w.judge.orphans(w, w.daemons[0], &w.sets[0])
