@@ -329,3 +329,32 @@ func TestAConsentIsWithdrawnWhileAStatefulSetIsAway(t *testing.T) {
 		assert.Equal(t, consents, d.Record.VolumesConsent)
 	}
 }
+
+// Each node has a restart of its own. A status said that two of three pods were done while the first one was away.
+func TestTheProgressOfOtherVolumesAndOfFewerDisksCountsAllNodes(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T) *world{
+		"another class": func(t *testing.T) *world {
+			w := consentingWorld(t)
+			w.desired = classed(w.desired, "slow", sizeBefore)
+			return w
+		},
+		"fewer disks": func(t *testing.T) *world {
+			w := twoDisksWorld(t)
+			w.desired = disked(w.desired, 1, sizeBefore)
+			return w
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := change(t)
+			var done []int
+			for range 1200 {
+				d, err := w.pass()
+				require.NoError(t, err)
+				if p := d.Progress; p != nil && p.Subject != "" && p.Total == 3 && p.ShardsLeft == 0 && d.Record.Operation != nil && d.Record.Operation.Restart != nil && !slices.Contains(done, p.Done) {
+					done = append(done, p.Done)
+				}
+			}
+			assert.Equal(t, []int{0, 1, 2}, done[:min(len(done), 3)], "%v", done)
+		})
+	}
+}

@@ -31,7 +31,8 @@ func restartProgress(t *pass.Pass) {
 			continue
 		}
 		for ordinal := range s.Replicas {
-			if pod := t.Pod(s.Name, ordinal); pod == nil || view.Outdated(&t.View, pod) || op.Step != model.StepNext && op.Restart.Where(pod.Name) {
+			pod := t.Pod(s.Name, ordinal)
+			if pod == nil || toChange(&t.View, op.Restart, pod) || op.Step != model.StepNext && op.Restart.Where(pod.Name) {
 				left++
 			}
 		}
@@ -45,4 +46,16 @@ func restartProgress(t *pass.Pass) {
 		p.ETA = (t.Elapsed(op.Started) / time.Duration(through) * time.Duration(left)).Round(time.Second)
 	}
 	t.Decision.Progress = p
+}
+
+// toChange reports whether a restart has still to come to a pod. One for other volumes, or for fewer disks, has one pod, and
+// those that come later count too.
+func toChange(v *view.View, r *model.Restart, p *model.Pod) bool {
+	switch {
+	case r.Replaces && len(aim.OtherClaims(v, p)) > 0:
+		return true
+	case r.Removes != "" && view.SurplusOf(v, p) != "":
+		return true
+	}
+	return view.Outdated(v, p)
 }
