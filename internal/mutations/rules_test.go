@@ -150,7 +150,7 @@ var rules = append(asking(), []mutation{
 	{"drill-ends", "GivesWay", "t.Wait(gates.DrillEnds(string(kind)))", "", "ops", "TestADrillIsInNobodysWay"},
 	{"drill-failed", "Tried", "t.Wait(gates.DrillFailed(k.Name, k.Proof.Failed))", "", "ops", "TestADrillFindsWhatIsWrongWithASnapshot"},
 	{"tables-restored", "sayProgress", "t.Wait(gates.TablesRestored(f.Snapshot, f.Done, f.Of, progress))", "", "ops", "TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver"},
-	{"table-kept", "Tried", "t.Wait(gates.TableKept(k.Words(), k.Table))", "_ = k", "ops", "TestATableIsReplacedByItsStateInASnapshot"},
+	{"table-kept", "Tried", `t.Wait(gates.TableKept(k.Words(), t.Desired.Namespace+"/"+t.Desired.Name, k.Table))`, "_ = k", "ops", "TestATableIsReplacedByItsStateInASnapshot"},
 	{"restore-first", "GivesWay", "t.Wait(gates.RestoreFirst(string(kind), f.Snapshot))", "", "ops", "TestWhatIsDesiredWaitsForTablesThatAPersonAskedForAndNotForEver"},
 	{"tables-not-restored", "Tried", "t.Wait(gates.TablesNotRestored(words))", "", "ops", "TestARestoreOfTablesThatFailsLeavesNothingRed"},
 	{"backup-tables-unreadable", "selected", "t.Wait(gates.BackupUnreadable(joined, backups.Unreadable == definition.UnreadableSkip))", "", "ops", "TestATableThatCannotBeReadIsNamedBefore"},

@@ -294,7 +294,7 @@ func Tried(t *pass.Pass) {
 	}
 	for i := range t.Record.Backups.Kept {
 		k := &t.Record.Backups.Kept[i]
-		t.Wait(gates.TableKept(k.Words(), k.Table))
+		t.Wait(gates.TableKept(k.Words(), t.Desired.Namespace+"/"+t.Desired.Name, k.Table))
 	}
 	if words := f.Words(); words != "" {
 		t.Wait(gates.TablesNotRestored(words))

@@ -107,7 +107,7 @@ func situations() []situation {
 		{"a drill waits", of(holds(DrillWaits("no snapshot has succeeded yet"))), DrillWaitsRule, true, []string{"no snapshot"}},
 		{"an operation waits for a drill", of(holds(DrillEnds("grow"))), DrillEndsRule, true, []string{"the operation grow"}},
 		{"a drill has failed", of(holds(DrillFailed("stevedore-nightly-1", "doc.a: it could not be fetched"))), DrillFailedRule, true, []string{"stevedore-nightly-1", "doc.a"}},
-		{"a table was replaced", of(holds(TableKept("doc.orders is as in snapshot stevedore-nightly-1, and the table before it is kept as stevedore_replaced_0a1b2c_doc.orders", "doc.orders"))), TableKeptRule, true, []string{"--undo doc.orders"}},
+		{"a table was replaced", of(holds(TableKept("doc.orders is as in snapshot stevedore-nightly-1, and the table before it is kept as stevedore_replaced_0a1b2c_doc.orders", "prod/orders", "doc.orders"))), TableKeptRule, true, []string{"`stevedore restore prod/orders --drop-kept doc.orders`", "--undo doc.orders"}},
 		{"tables are restored", of(holds(TablesRestored("stevedore-nightly-1", 0, 2, "they are asked for"))), TablesRestoredRule, true, []string{"0 of 2"}},
 		{"an operation waits for tables", of(holds(RestoreFirst("grow", "stevedore-nightly-1"))), RestoreFirstRule, true, []string{"the operation grow"}},
 		{"tables were not restored", of(holds(TablesNotRestored("doc.a: no room"))), TablesNotRestoredRule, true, []string{"no room"}},

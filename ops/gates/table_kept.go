@@ -10,7 +10,7 @@ var TableKeptRule = Rule{
 	Source:  "docs/backups.md",
 }
 
-// TableKept says what is kept of which table.
-func TableKept(words, table string) Reason {
-	return TableKeptRule.because("%s; `stevedore restore --drop-kept %s` drops what is kept, and `--undo %s` exchanges the two", words, table, table)
+// TableKept says what is kept of which table. The cluster is "namespace/name".
+func TableKept(words, cluster, table string) Reason {
+	return TableKeptRule.because("%s; `stevedore restore %s --drop-kept %s` drops what is kept, and `--undo %s` exchanges the two", words, cluster, table, table)
 }
