@@ -3,6 +3,7 @@ package ops_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -292,6 +293,31 @@ func TestTheNextPodOfARestartHasItsDisksAgain(t *testing.T) {
 	}
 	require.Equal(t, uid, w.record.Operation.Restart.PodUID)
 	assert.False(t, narrow(), "the restart goes on, and no pod comes without the disk any more")
+}
+
+// Seed 6024033266: a pod is to come back without a disk, and its machine is lost while it ends. A push gives the template no
+// further time to do without the disk: each pod that vanishes meanwhile comes without it.
+func TestAPushDoesNotKeepATemplateWithoutADiskForLonger(t *testing.T) {
+	for pushed, name := range map[string]string{"": "nobody pushes", "rev-then": "another revision after half of the time"} {
+		t.Run(name, func(t *testing.T) {
+			w := twoDisksWorld(t)
+			w.desired = disked(w.desired, 1, sizeBefore)
+			narrow := func() bool { return w.unused[hot] != "" }
+			for i := 0; i < 400 && !(narrow() && w.pods[hot+"-0"].away > 0); i++ {
+				_, _ = w.pass()
+			}
+			require.True(t, narrow())
+			w.pods[hot+"-0"].away = 1 << 20
+			since := w.now
+			for narrow() && w.now.Sub(since) < 2*model.DefaultPodTimeout {
+				if pushed != "" && w.now.Sub(since) > model.DefaultPodTimeout/2 {
+					w.desired.Revision = pushed
+				}
+				_, _ = w.pass()
+			}
+			assert.Less(t, w.now.Sub(since), model.DefaultPodTimeout+time.Minute)
+		})
+	}
 }
 
 // A pod that has come back without a disk restarts before all else that is desired by then. While the

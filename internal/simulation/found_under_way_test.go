@@ -17,6 +17,8 @@ func TestOperationsThatDidNotEndDo(t *testing.T) {
 		6021035610: "the record is lost while a StatefulSet is recreated, and somebody makes one in its place",
 		6025000511: "a second disk has a larger claim template than is desired, and the status says to set the size back",
 		6026014076: "the same, without the consent to replace volumes",
+		6070000718: "the watch of pods does not show that the pod of a drained node has come back without a disk, and a restart is aborted",
+		6024033266: "the machine of a pod is lost that is to come back without a disk, and somebody pushes meanwhile",
 		6026023008: "a pod had a disk whose volume has grown, and its StatefulSet gets that disk only once file systems have followed",
 		6026025288: "somebody's replicas brought a pod onto the desired template, and another StatefulSet comes first",
 		6026015496: "the record is lost twice, nothing explains the allocation lock, and the status says to set it back",

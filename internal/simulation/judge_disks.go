@@ -73,7 +73,8 @@ func (j *judge) narrows(w *world, d *daemon, s *set, e *model.EffectiveSet, is *
 	}
 	for o := range s.replicas {
 		l := &w.slots[index*maxOrdinals+o]
-		if l.pod.exists && l.pod.mounts&lost != 0 && (s.masters || w.emptyBy(d, l)) {
+		uses := l.pod.mounts&lost != 0 || d.view.stalled[kindPods] > w.now // what it has been since a watch that stalls does not say
+		if l.pod.exists && uses && (s.masters || w.emptyBy(d, l)) {
 			return
 		}
 		if !l.pod.exists && l.last&lost == 0 && w.copyOn(l, lost) == "" {

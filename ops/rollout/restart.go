@@ -123,9 +123,9 @@ func followed(t *pass.Pass) *model.Operation {
 	// One that is refused changes nothing of a restart that has stopped.
 	if op.Revision != t.Desired.Revision && !(t.Rejected && op.Step == model.StepStopped) {
 		op.Revision = t.Desired.Revision
-		if op.Step == model.StepStopped || op.Step == model.StepDown {
-			// Another definition: the pod that did not come up is recreated on it, and has
-			// its whole time.
+		if op.Step == model.StepStopped || op.Step == model.StepDown && !restart.Narrow {
+			// Another definition: the pod that did not come up is recreated on it, and has its whole time. While
+			// the template does without a disk the pod is still to come: its time begins once it is made.
 			op.Step, restart.Since = model.StepDown, t.Now
 		}
 	}
