@@ -439,3 +439,24 @@ func TestAGroupThatHasNoNodeAtTheEndOfTheBootstrapIsOnTrial(t *testing.T) {
 		assert.Equal(t, away, slices.Contains(s.decide().Record.OnTrial, warm), "away: %v", away)
 	}
 }
+
+// Seed 6021025970: the record was lost, and a pod was evicted onto a template that cannot run.
+func TestAPodThatIsEvictedDuringAPauseIsOnTrialAlsoWhereTheRecordWasLost(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		s := twoGroups(t)
+		s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+		s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+		if lost {
+			s.r = model.Record{}
+		}
+		s.d.Paused = true
+		s.r = s.decide().Record
+		s.d.Paused = false
+		s.podOf(warm + "-0").Template = "t2"
+		s.away(warm + "-0")
+		s.pending(model.ChangeRestart)
+		d := s.decide()
+		assert.Equal(t, []string{warm}, d.Record.OnTrial, "lost: %v", lost)
+		assert.Equal(t, model.TemplateKept, effective(t, d, hot).Template, "lost: %v", lost)
+	}
+}

@@ -90,7 +90,8 @@ func NoteFirst(t *pass.Pass, p *model.Pod) {
 
 // RebuildTrials finds the sets on trial after the record was lost: pods are on a template, or are
 // being made on it, and none has joined; or the next pod that comes back, whatever a watch still
-// shows of it, is the first on its template.
+// shows of it, is the first on its template. What pods have joined on is noted at once: an eviction
+// puts them on another template also while the cluster is paused, and that one is on trial then.
 func RebuildTrials(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
@@ -103,6 +104,7 @@ func RebuildTrials(t *pass.Pass) {
 			t.Record.OnTrial = append(t.Record.OnTrial, s.Name)
 		}
 	}
+	NoteVerified(t)
 }
 
 // restartOnTrial reports whether the set of the restart is on trial, also when the restart is aborted.
