@@ -48,6 +48,9 @@ func (d *daemon) call(c call) callFault {
 		w.inDisking++
 	}
 	f := w.faultAt(d, c)
+	if f != noFault {
+		w.judge.met = w.now
+	}
 	if d.doomed {
 		panic(killed{})
 	}

@@ -30,4 +30,12 @@ var foundMillion = []struct {
 		Seed: 791377780, Start: Start{Hot: 11, Warm: 1, Shards: 1, Leave: true, Early: true}, Steps: 55,
 		Items: []Item{{What: pushBadTemplate, At: 3924, A: 2, B: 6}, {What: pushUpgrade, At: 29621, A: 4, B: 7}, {What: pushRemoveGroup, At: 80350, A: 6, B: 4}, {What: timeoutAfter, Call: 46, A: 17, B: 36}, {What: killAfter, Call: 7, A: 47, B: 21}, {What: killAfter, Call: 107, A: 5, B: 42}},
 	}},
+	{"the record is lost while a StatefulSet is recreated, somebody makes one in its place, a release opens the budget, and each write that closes it meets a fault", Schedule{
+		Seed: 6021012295, Start: Start{Hot: 3, Warm: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: roundingDriver, Offline: true, Swaps: true, Compute: true}, Steps: 409,
+		Items: []Item{{What: pushVolumes, At: 10370, A: 45, B: 16}, {What: killBefore, Recreating: 22, A: 53, B: 17}, {What: makeSetByHand, Recreating: 18, A: 59, B: 58}, {What: releaseCommand, Recreating: 14, A: 15, B: 13}, {What: unavailable, Recreating: 24, A: 38, B: 32}, {What: loseRecord, Recreating: 7, A: 25, B: 16}, {What: conflict, Recreating: 19, A: 59, B: 2}, {What: pushConsent, At: 1442, A: 4, B: 34}, {What: pushClass, At: 30792, A: 30, B: 45}, {What: pushCompute, At: 10524, A: 33, B: 58}},
+	}},
+	{"the record of an adopted cluster is lost, and during a pause a pod is evicted onto a template that cannot run", Schedule{
+		Seed: 6021025970, Start: Start{Masters: 1, Hot: 3, Warm: 1, Tables: []string{"0-1", "0-all", "1", "0-all"}, Shards: 1, Driver: quickDriver, Compute: true, Adopted: true}, Steps: 152,
+		Items: []Item{{What: pushPause, At: 34628, B: 6}, {What: timeoutAfter, Call: 5, A: 34}, {What: snapshot, Call: 17, A: 6, B: 10}, {What: pushCompute, At: 2024, A: 38, B: 51}, {What: releaseCommand, At: 12474, A: 15, B: 58}, {What: pushBadTemplate, At: 6901, A: 47, B: 38}, {What: drainNode, At: 51933, A: 26, B: 59}, {What: loseRecord, At: 28469, A: 61, B: 19}},
+	}},
 }

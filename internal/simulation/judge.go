@@ -46,6 +46,7 @@ type judge struct {
 	releases bool
 	// handsOff is until when a daemon took the cluster for paused or released: never while its last pass did.
 	handsOff millis
+	met      millis // when a fault last met a daemon's call
 	// grownGone is the last claim of each set that went with its pod: what it had, and when.
 	grownGone [3]struct {
 		size int

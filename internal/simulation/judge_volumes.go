@@ -43,8 +43,9 @@ func (j *judge) disruptions(w *world, b *budget) {
 func (j *judge) forgotten(w *world) bool {
 	c := &w.commits[w.fetched()]
 	by := w.commandsAt(c.desired.Revision)
-	// A budget that a daemon has given back stands open until it takes up what came after that.
-	stood := j.handsOff > 0 && w.now-j.handsOff < owedSoon
+	// A budget that a daemon has given back stands open until it takes up what came after that,
+	// and is not refused or ended before it has closed the budget.
+	stood := j.handsOff > 0 && w.now-max(j.handsOff, j.met) < owedSoon
 	if !c.paused && !c.released && !stood && by.Paused == "" && by.Released == "" {
 		return false
 	}

@@ -117,6 +117,16 @@ func TestABudgetThatAReleaseHasGivenBackStandsOpenUntilTheNextPushIsTakenUp(t *t
 	require.NotZero(t, w.budgets[0].allowed)
 }
 
+// Seed 6021012295: 409, a kill and 429 met the writes that were to close it.
+func TestABudgetThatAReleaseHasGivenBackStandsOpenWhileItsWritesFail(t *testing.T) {
+	for ago, open := range map[millis]bool{second: true, owedSoon: false} {
+		w := grownWorld()
+		w.judge.met = w.now + minute + 2*owedSoon - ago
+		v := broken(func() { releasedInGap(w, 2*owedSoon) })
+		assert.Equal(t, open, v == nil, "%d ms after the last of them", ago)
+	}
+}
+
 func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 	again := func(w *world, change func(*model.EffectiveSet, *template)) {
 		s := deleted(w)
