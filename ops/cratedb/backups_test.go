@@ -56,7 +56,9 @@ func TestTheTablesThatASnapshotCannotHaveAreThoseThatCrateDBRefuses(t *testing.T
 			assert.True(t, takes("ALL"), "a closed partition is no matter for all tables")
 			assert.False(t, takes("TABLE doc.parts"), "but for the table that is named")
 
-			c.Run("ALTER TABLE doc.parts PARTITION (p = 1) OPEN", "ALTER TABLE doc.blocked SET (\"blocks.read\" = true)")
+			c.Run("ALTER TABLE doc.parts PARTITION (p = 1) OPEN")
+			c.Settled() // OPEN does not wait for the shards that start again
+			c.Run("ALTER TABLE doc.blocked SET (\"blocks.read\" = true)")
 			assert.Equal(t, []model.UnreadableTable{{Name: "doc.blocked", Why: "blocks.read"}}, read().Unreadable)
 			assert.False(t, takes("ALL"))
 			c.Run("ALTER TABLE doc.blocked SET (\"blocks.read\" = false)", "ALTER TABLE doc.shut CLOSE")
