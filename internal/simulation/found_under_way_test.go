@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Schedules of a run of a million fresh ones in which an operation did not end, by their seeds.
+// Schedules from seed 6,000,000,000 on in which an operation did not end, by their seeds.
 func TestOperationsThatDidNotEndDo(t *testing.T) {
 	for seed, name := range map[uint64]string{
 		6000009289: "an upgrade begins again while a pod is stuck on a newer version than its StatefulSet has",

@@ -1,6 +1,6 @@
 package simulation
 
-// foundWords are schedules of that million, and older ones, in which a report, a snapshot or a table was missing, or one too
+// foundWords are schedules from seed 6,000,000,000 on, and older ones, in which a report, a snapshot or a table was missing, or one too
 // many, or people have to do what the status says. Each has ended in a violation before the decision, the judge, the world
 // or the people were corrected.
 var foundWords = []struct {

@@ -138,7 +138,7 @@ func TestWhatWasFoundStaysCorrected(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
 	}
-	for _, c := range slices.Concat(found, stoodStill, wasUnsafe, neverReady, byCommand, foundInVolumes, foundSince, foundInProgress, foundSafety, foundSafetyNext, foundFresh, foundMillion, foundWords) {
+	for _, c := range slices.Concat(found, stoodStill, wasUnsafe, neverReady, byCommand, foundInVolumes, foundSince, foundInProgress, foundSafety, foundSafetyNext, foundFresh, foundSixBillion, foundWords) {
 		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
 	}
 }

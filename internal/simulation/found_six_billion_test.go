@@ -1,8 +1,8 @@
 package simulation
 
-// foundMillion are schedules that broke safety, pace or rest in a run of a million fresh ones from seed 6,000,000,000 on. Each has
+// foundSixBillion are schedules that broke safety, pace or rest from seed 6,000,000,000 on. Each has
 // ended in a violation before the decision, the executor or the judge was corrected.
-var foundMillion = []struct {
+var foundSixBillion = []struct {
 	name string
 	s    Schedule
 }{
