@@ -25,15 +25,15 @@ func TestWhatIsWrittenOfASetOrABudgetIsToldBeforeAWatchShowsIt(t *testing.T) {
 		"PodDisruptionBudget.policy": func(o objects) error { return o.SetBudget(context.Background(), "x", 1) },
 	} {
 		t.Run(kind, func(t *testing.T) {
-			told := ""
+			reported := ""
 			o := objects{
 				client: fake.NewClientset(&appsv1.StatefulSet{ObjectMeta: meta}, &policyv1.PodDisruptionBudget{ObjectMeta: meta}), cluster: key("c"),
 				wrote: func(object *unstructured.Unstructured) {
-					told = compare.KeyOf(object).GroupKind() + " " + object.GetName()
+					reported = compare.KeyOf(object).GroupKind() + " " + object.GetName()
 				},
 			}
 			require.NoError(t, write(o))
-			assert.Equal(t, kind+" x", told)
+			assert.Equal(t, kind+" x", reported)
 		})
 	}
 }

@@ -115,7 +115,7 @@ func (j *judge) ranges(w *world, d *daemon, l *slot) {
 }
 
 // hasCopies: a copy is on a node, or on its way there. One that CrateDB has not opened counts while it has every row that was
-// acknowledged; an older one it makes anew.
+// acknowledged; an older one it recreates.
 func (w *world) hasCopies(l *slot) bool {
 	return slices.ContainsFunc(w.shards, func(s shard) bool {
 		return slices.ContainsFunc(s.copies, func(c replica) bool {

@@ -173,7 +173,7 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 		}},
 		{"the daemon restarts the pod, and a table lacks a copy that its disk has, with every row", "B", restarts(replica{synced: true})},
 		{"the same, and the copy comes to the node", "B", restarts(replica{state: initializing})},
-		{"the same, and what is on the disk is older than the other copy: CrateDB makes it anew", "", restarts(replica{})},
+		{"the same, and what is on the disk is older than the other copy: CrateDB recreates it", "", restarts(replica{})},
 		{"a StatefulSet gets other claim templates without consent", "D", func(w *world) {
 			w.sets[0].template, w.judge.consent = w.commits[0].tmpls[1], false
 			w.judge.orphans(w, w.daemons[0], &w.sets[0])

@@ -150,7 +150,7 @@ func (d *daemon) eligibleReady() bool {
 	return false
 }
 
-// silentLong is for how long nothing has to be told between two steps. While an operation is under way, of two
+// silentLong is for how long nothing has to be reported between two steps. While an operation is under way, of two
 // passes in a row one does something or says what it waits for.
 const silentLong = 12 * second
 
