@@ -91,7 +91,7 @@ func backupsOf(rec model.Record, now time.Time) *backupsStatus {
 			s.Held = rule.Name
 		}
 	}
-	if s.Held == "" && isSuspended(rec) {
+	if s.Held == "" && rec.IsSuspended() {
 		s.Held = "suspended"
 	}
 	s.Drills, s.Drill, s.Restoring = b.Drills, b.Drill, b.Fetch

@@ -175,7 +175,7 @@ func (a askedSnapshot) waiting(rec model.Record, commands []record.Command) snap
 	handsOff, reason := leftAlone(rec, commands), holdsSnapshot(rec)
 	v := snapshotVerdict{why: beforeSnapshot(a.cluster, rec, handsOff)}
 	switch {
-	case handsOff != "" || isSuspended(rec):
+	case handsOff != "" || rec.IsSuspended():
 		v.stuck = true
 	case reason != nil:
 		v.stuck = needsPerson(rec) != nil

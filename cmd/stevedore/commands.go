@@ -147,7 +147,7 @@ func giveEach(ctx context.Context, client kubernetes.Interface, store *record.St
 			failed = append(failed, noRecord(ctx, client, cluster, err))
 			continue
 		}
-		given = append(given, givenTo{cluster, handsOff, idle(rec), isSuspended(rec), attendedBy(cluster, rec)})
+		given = append(given, givenTo{cluster, handsOff, idle(rec), rec.IsSuspended(), attendedBy(cluster, rec)})
 	}
 	return given, errors.Join(failed...)
 }
@@ -155,8 +155,6 @@ func giveEach(ctx context.Context, client kubernetes.Interface, store *record.St
 func idle(rec model.Record) bool {
 	return rec.Operation == nil && (rec.Backups == nil || rec.Backups.Fetch == nil)
 }
-
-func isSuspended(rec model.Record) bool { return len(rec.Suspended) > 0 && rec.Operation == nil }
 
 func one(command func(revision string) record.Command) func(revision string) []record.Command {
 	return func(revision string) []record.Command { return []record.Command{command(revision)} }

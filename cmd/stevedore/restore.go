@@ -309,8 +309,7 @@ func (a askedSnapshot) judgeFetch(rec model.Record, commands []record.Command) s
 	case standing != a.command:
 		return snapshotVerdict{stuck: true, why: "another command has taken the place of this one: " + standing}
 	default:
-		suspended := len(rec.Suspended) > 0 && rec.Operation == nil
-		return snapshotVerdict{stuck: handsOff != "" || suspended || needsPerson(rec) != nil, why: beforeFetch(a.cluster, rec, handsOff)}
+		return snapshotVerdict{stuck: handsOff != "" || rec.IsSuspended() || needsPerson(rec) != nil, why: beforeFetch(a.cluster, rec, handsOff)}
 	}
 }
 

@@ -11,9 +11,8 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// secrets looks for the password of each user, the keystore and the keys of the repository of snapshots, in the words of the gates
-// secret-missing and password-unusable. A
-// Secret that a definition of the same folder brings along is created by the push.
+// secrets looks for the password of each user, the keystore and the keys of the repository of snapshots, in the words of the
+// gates secret-missing and password-unusable. A Secret that a definition of the same folder brings along is created by the push.
 func (c *checker) secrets(ctx context.Context) {
 	const check = "user-secrets"
 	brought := map[string]bool{}
@@ -63,7 +62,10 @@ func (c *checker) allThere(ctx context.Context, check string, cluster Cluster, b
 // have, or may not be read, is a finding. The value itself goes nowhere.
 func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, key neededKey) bool {
 	secret, err := c.Client.CoreV1().Secrets(cluster.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	gone := apierrors.IsNotFound(err)
+	gone, why := apierrors.IsNotFound(err), ""
+	if err == nil && key.password {
+		why = password.Unusable(secret.Data[key.Key])
+	}
 	switch {
 	case err != nil && !gone:
 		c.unread(check, cluster.String(), "Secret "+key.Name+" in namespace "+cluster.Namespace, err)
@@ -75,8 +77,8 @@ func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, key
 			remedy = replaced(cluster, key)
 		}
 		c.problem(check, cluster.String(), remedy, "%s", reason.Message)
-	case key.password && password.Unusable(secret.Data[key.Key]) != "":
-		reason := gates.PasswordUnusable(key.Name, key.Key, key.what, password.Unusable(secret.Data[key.Key]))
+	case why != "":
+		reason := gates.PasswordUnusable(key.Name, key.Key, key.what, why)
 		c.problem(check, cluster.String(), replaced(cluster, key), "%s", reason.Message)
 	default:
 		return true

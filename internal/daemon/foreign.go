@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stevedore.dev/stevedore/apply"
@@ -59,7 +61,7 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject, made
 		case live != nil && !apply.Ours(live, w.key.Name):
 			found = append(found, foreign(live, w.key.Name))
 		case live == nil && key.GroupKind() == "StatefulSet.apps" && !slices.ContainsFunc(made, func(s model.RecordedSet) bool { return s.Name == key.Name }):
-			left, err := w.leftOf(ctx, key.Name)
+			left, err := w.leftOf(ctx, object)
 			if err != nil {
 				return nil, err
 			}
@@ -69,10 +71,10 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject, made
 	return found, nil
 }
 
-// leftOf finds what a StatefulSet that is gone has left, and that was never ours: its first pod, if that has no template of
-// ours and its claims have no cluster of ours, and its first claim that somebody owns.
-func (w *worker) leftOf(ctx context.Context, set string) (found []model.Foreign, err error) {
-	cluster, namespace, marked := w.key.Name, w.key.Namespace, false
+// leftOf finds what a StatefulSet that is gone has left, and that was never ours: a pod of it, if that has no template of
+// ours and its claims have no cluster of ours, and a claim of it that somebody owns.
+func (w *worker) leftOf(ctx context.Context, wanted *unstructuredObject) (found []model.Foreign, err error) {
+	set, cluster, namespace, marked := wanted.GetName(), w.key.Name, w.key.Namespace, false
 	for _, claim := range w.live.Claims(namespace, cluster) {
 		if base, ordinal := splitOrdinal(claim.Name); ordinal < 0 || !strings.HasSuffix(base, "-"+set) {
 			continue
@@ -83,13 +85,19 @@ func (w *worker) leftOf(ctx context.Context, set string) (found []model.Foreign,
 			found = append(found, model.Foreign{Object: "PersistentVolumeClaim " + claim.Name, Owner: apply.OwnedBy(others[0]), Data: true, Set: true})
 		}
 	}
-	key := compare.Key{Kind: "Pod", Namespace: namespace, Name: set + "-0"}
-	pod, err := w.applier.Read(ctx, key)
-	if err != nil {
-		return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
-	}
-	if pod != nil && !marked && pod.GetAnnotations()[names.TemplateAnnotation] == "" {
-		found = append(found, model.Foreign{Object: "Pod " + key.Name, Owner: apply.OwnerOf(pod, cluster), Data: true, Set: true})
+	replicas, _, _ := unstructured.NestedInt64(wanted.Object, "spec", "replicas")
+	for ordinal := int64(0); !marked && ordinal < replicas; ordinal++ {
+		key := compare.Key{Kind: "Pod", Namespace: namespace, Name: set + "-" + strconv.FormatInt(ordinal, 10)}
+		if w.applier.Absent(ctx, key) {
+			continue
+		}
+		pod, err := w.applier.Read(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
+		}
+		if pod != nil && pod.GetAnnotations()[names.TemplateAnnotation] == "" {
+			return append(found, model.Foreign{Object: "Pod " + key.Name, Owner: apply.OwnerOf(pod, cluster), Data: true, Set: true}), nil
+		}
 	}
 	return found, nil
 }

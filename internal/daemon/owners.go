@@ -22,7 +22,7 @@ func (w *worker) showRefused(ctx context.Context, s passState) error {
 	}
 	next := s.before
 	next.SchemaVersion = model.RecordVersion
-	next.Shown = shown(s.before.Shown, s.decision, s.problems, false, time.Now())
+	noteShown(&s.before, &next, s.decision, s.problems, time.Now())
 	var told []model.Report
 	for _, reason := range s.decision.Refusals {
 		if !said(s.before.Shown.Reasons, reason.Name) {

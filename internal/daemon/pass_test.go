@@ -208,6 +208,26 @@ func TestACommandStandsUntilTheRenderChanges(t *testing.T) {
 	assert.Empty(t, commands(entry, "r1").Paused, "going back brings no old command back to life")
 }
 
+// Nothing is decided for a definition that cannot be read. A cluster that was done for days was said to be broken for days.
+func TestAClusterIsBrokenSinceItsDefinitionIs(t *testing.T) {
+	done := time.Now().Add(-72 * time.Hour).UTC().Truncate(time.Second)
+	w := newWorker(t, recordtest.NewConfigMaps())
+	before := model.Record{Shown: model.Shown{Verdict: model.Done.String(), Since: done, At: done}}
+	entry := w.saved(t, before)
+	show := func(before model.Record, problem string) (rec model.Record) {
+		_, err := w.show(t.Context(), entry, wanted{}, before, before, model.Decision{Verdict: model.Refuse}, []string{problem})
+		require.NoError(t, err)
+		entry, err = w.store.Load(t.Context(), w.key, record.Operation, &rec)
+		require.NoError(t, err)
+		return rec
+	}
+	broken := show(before, "a.yaml:1:1: no")
+	assert.Equal(t, "broken", StateOf(&broken))
+	assert.WithinDuration(t, time.Now(), broken.Shown.Since, time.Minute)
+	broken.Shown.Since = done
+	assert.Equal(t, done, show(broken, "a.yaml:2:1: no").Shown.Since, "another mistake is no other state")
+}
+
 func TestARecordThatNothingIsDecidedForCanBeSaved(t *testing.T) {
 	for _, c := range []struct {
 		name string

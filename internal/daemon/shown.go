@@ -15,6 +15,12 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
+// noteShown puts into the next record what is said of a cluster for which nothing is done, and since when that is so.
+func noteShown(before, next *model.Record, decision model.Decision, problems []string, now time.Time) {
+	next.Shown = shown(before.Shown, decision, problems, false, now)
+	next.Shown.Since = since(before, next, now)
+}
+
 // shown puts a decision in words. Where the operation has come to
 // another step the record is written anyway, and numbers of the step before say nothing of this one.
 func shown(before model.Shown, decision model.Decision, problems []string, stepped bool, now time.Time) model.Shown {
@@ -95,7 +101,7 @@ func StateOf(r *model.Record) string {
 	switch {
 	case r.Shown.Verdict == model.Refuse.String():
 		return "refused"
-	case len(r.Suspended) > 0 && r.Operation == nil:
+	case r.IsSuspended():
 		return "suspended"
 	case r.Shown.Verdict == model.Wait.String():
 		return "waiting"

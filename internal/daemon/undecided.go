@@ -27,7 +27,7 @@ func (w *worker) show(ctx context.Context, entry record.Entry, want wanted, befo
 	}
 	w.sayStatus(ctx, passState{want: want, decision: decision, problems: problems}, rec)
 	rec.SchemaVersion = model.RecordVersion
-	rec.Shown = shown(before.Shown, decision, problems, false, time.Now())
+	noteShown(&before, &rec, decision, problems, time.Now())
 	rec.Shown.Source, rec.Shown.Lease = whose(rec, want), w.attendsAs()
 	rec.Shown.Commit = brokenBy(before.Shown, rec.Shown, want)
 	_, err := w.store.Save(ctx, entry, rec)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -26,16 +27,22 @@ func TestAClusterWhoseStatefulSetIsGoneForAMomentIsNotTaken(t *testing.T) {
 	orphan := metav1.DeletePropagationOrphan
 	require.NoError(t, sets.Delete(o.ctx, set.GetName(), metav1.DeleteOptions{PropagationPolicy: &orphan}))
 
-	o.until("the pod and the claim are refused", func() bool {
-		return slices.ContainsFunc(o.record(cutCluster).Shown.Reasons, func(r model.ShownReason) bool {
-			return r.Name == "object-not-ours" && strings.Contains(r.Message, "Pod crate-data-hot-orders-0 (") &&
-				strings.Contains(r.Message, "PersistentVolumeClaim data0-crate-data-hot-orders-0 (it belongs to crate-operator (its CrateDB orders))") &&
-				!strings.Contains(r.Message, "StatefulSet crate-data-hot-orders (")
-		})
-	})
+	named := func(pod string) func() bool {
+		return func() bool {
+			return slices.ContainsFunc(o.record(cutCluster).Shown.Reasons, func(r model.ShownReason) bool {
+				return r.Name == "object-not-ours" && strings.Contains(r.Message, "Pod "+pod+" (") &&
+					strings.Contains(r.Message, "PersistentVolumeClaim data0-crate-data-hot-orders-0 (it belongs to crate-operator (its CrateDB orders))") &&
+					!strings.Contains(r.Message, "StatefulSet crate-data-hot-orders (")
+			})
+		}
+	}
+	o.until("the pod and the claim are refused", named("crate-data-hot-orders-0"))
+	o.same("without their StatefulSet")
+	require.NoError(t, bed.Admin.CoreV1().Pods(o.ns).Delete(o.ctx, "crate-data-hot-orders-0", metav1.DeleteOptions{}))
+	delete(o.pods, "crate-data-hot-orders-0")
+	o.until("another pod is refused, where the first is gone too", named("crate-data-hot-orders-1"))
 	_, err = sets.Get(o.ctx, set.GetName(), metav1.GetOptions{})
 	assert.Error(t, err, "nobody has made it again")
-	o.same("without their StatefulSet")
 
 	again := &unstructured.Unstructured{Object: map[string]any{"apiVersion": set.GetAPIVersion(), "kind": set.GetKind(), "spec": set.Object["spec"]}}
 	again.SetName(set.GetName())
@@ -49,10 +56,10 @@ func TestAClusterWhoseStatefulSetIsGoneForAMomentIsNotTaken(t *testing.T) {
 			return r.Name == "object-not-ours" && strings.Contains(r.Message, "StatefulSet crate-data-hot-orders (")
 		})
 	})
-	o.eventually("it is as it was", restartPatience, func() bool { return assert.ObjectsAreEqual(before, o.theirs()) })
+	o.eventually("it is as it was", restartPatience, func() bool { return o.ready(cutCluster) == 3 && maps.Equal(before, o.theirs()) })
 	o.adopt()
 	o.settled(cutCluster)
-	o.untouched("after the adoption")
+	o.same("after the adoption")
 	o.stop(daemon)
 }
 

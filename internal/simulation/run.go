@@ -301,7 +301,7 @@ func (w *world) suspended() bool {
 			return false
 		}
 	}
-	return w.stored.record.Operation == nil && len(w.stored.record.Suspended) > 0
+	return w.stored.record.IsSuspended()
 }
 
 // reachable is the last commit without what is never done: fewer voters than

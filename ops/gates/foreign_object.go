@@ -11,7 +11,7 @@ var ObjectNotOursRule = Rule{
 	Name:   "object-not-ours",
 	Kind:   Refuses,
 	Says:   "An object of a wanted name exists, is not ours, and `spec.operations.adoption` does not take it: it is never overwritten.",
-	Do:     "Ask whose it is. `stevedore adopt NAMESPACE/CLUSTER` takes a running cluster of crate-operator over, or one whose StatefulSet somebody wrote, and restarts no pod. Otherwise give the new one another name or namespace; what nobody needs any more, its owner removes. Never put stevedore's label on an object of a running cluster by hand: its pods would be replaced.",
+	Do:     "Ask whose it is. `stevedore adopt NAMESPACE/CLUSTER` takes a running cluster of crate-operator over, or one whose StatefulSet somebody wrote, and restarts no pod. Otherwise give the new one another name or namespace; what nobody needs any more, its owner removes. Where pods or volume claims are named and their StatefulSet is gone, create it again before you adopt it. Never put stevedore's label on an object of a running cluster by hand: its pods would be replaced.",
 	Source: "docs/ownership.md, adoption",
 }
 

@@ -12,6 +12,9 @@ func (r *Record) AsDesired() bool {
 	return verified && said && !r.busy()
 }
 
+// IsSuspended reports whether the cluster has stopped, and is not on its way back.
+func (r *Record) IsSuspended() bool { return len(r.Suspended) > 0 && r.Operation == nil }
+
 // busy reports whether an operation is under way, or something of ours is in force.
 func (r *Record) busy() bool { return r.Operation != nil || r.inForce() }
 

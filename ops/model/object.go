@@ -12,8 +12,8 @@ type Foreign struct {
 	Object string
 	// Owner says in words who looks after it; "" where nobody says so.
 	Owner string
-	// Data is true for what may hold data: StatefulSets, Secrets. Set is true for a
-	// StatefulSet, OfCluster for what carries another cluster's label.
+	// Data is true for what may hold data: StatefulSets, Secrets. Set is true for a StatefulSet, and for a pod or
+	// a claim of one that is gone; OfCluster for what carries another cluster's label.
 	Data, Set, OfCluster bool
 }
 
