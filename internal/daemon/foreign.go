@@ -74,9 +74,9 @@ func (w *worker) foreign(ctx context.Context, wanted []*unstructuredObject, made
 // leftOf finds what a StatefulSet that is gone has left, and that was never ours: a pod of it, if that has no template of
 // ours and its claims have no cluster of ours, and a claim of it that somebody owns.
 func (w *worker) leftOf(ctx context.Context, wanted *unstructuredObject) (found []model.Foreign, err error) {
-	set, cluster, namespace, marked := wanted.GetName(), w.key.Name, w.key.Namespace, false
-	for _, claim := range w.live.Claims(namespace, cluster) {
-		if base, ordinal := splitOrdinal(claim.Name); ordinal < 0 || !strings.HasSuffix(base, "-"+set) {
+	marked := false
+	for _, claim := range w.live.Claims(w.key.Namespace, w.key.Name) {
+		if base, ordinal := splitOrdinal(claim.Name); ordinal < 0 || !strings.HasSuffix(base, "-"+wanted.GetName()) {
 			continue
 		}
 		marked = marked || claim.Annotations[names.ClusterIDAnnotation] != ""
@@ -85,9 +85,32 @@ func (w *worker) leftOf(ctx context.Context, wanted *unstructuredObject) (found 
 			found = append(found, model.Foreign{Object: "PersistentVolumeClaim " + claim.Name, Owner: apply.OwnedBy(others[0]), Data: true, Set: true})
 		}
 	}
+	pods, err := w.podsOf(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	theirs := func(pod metav1.Object) bool { return pod.GetAnnotations()[names.TemplateAnnotation] == "" }
+	if k := slices.IndexFunc(pods, theirs); k >= 0 && !marked {
+		found = append(found, model.Foreign{Object: "Pod " + pods[k].GetName(), Data: true, Set: true})
+	}
+	return found, nil
+}
+
+// podsOf are the pods with the names of a StatefulSet that is gone. No watch shows those of one that somebody wrote, for they
+// have other labels.
+func (w *worker) podsOf(ctx context.Context, wanted *unstructuredObject) (pods []metav1.Object, err error) {
+	set := wanted.GetName()
+	for _, pod := range w.live.Pods(w.key.Namespace, w.key.Name) {
+		if base, ordinal := splitOrdinal(pod.Name); ordinal >= 0 && base == set {
+			pods = append(pods, pod)
+		}
+	}
+	if wanted.GetAnnotations()[names.NamesAnnotation] == "" {
+		return pods, nil
+	}
 	replicas, _, _ := unstructured.NestedInt64(wanted.Object, "spec", "replicas")
-	for ordinal := int64(0); !marked && ordinal < replicas; ordinal++ {
-		key := compare.Key{Kind: "Pod", Namespace: namespace, Name: set + "-" + strconv.FormatInt(ordinal, 10)}
+	for ordinal := range replicas {
+		key := compare.Key{Kind: "Pod", Namespace: w.key.Namespace, Name: set + "-" + strconv.FormatInt(ordinal, 10)}
 		if w.applier.Absent(ctx, key) {
 			continue
 		}
@@ -95,11 +118,11 @@ func (w *worker) leftOf(ctx context.Context, wanted *unstructuredObject) (found 
 		if err != nil {
 			return nil, fmt.Errorf("looking whether %s exists: %w", key, err)
 		}
-		if pod != nil && pod.GetAnnotations()[names.TemplateAnnotation] == "" {
-			return append(found, model.Foreign{Object: "Pod " + key.Name, Owner: apply.OwnerOf(pod, cluster), Data: true, Set: true}), nil
+		if pod != nil {
+			pods = append(pods, pod)
 		}
 	}
-	return found, nil
+	return pods, nil
 }
 
 func foreign(live *unstructuredObject, cluster string) model.Foreign {

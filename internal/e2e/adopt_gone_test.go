@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -69,4 +70,22 @@ func setNamed(name string) *unstructured.Unstructured {
 	set.SetKind("StatefulSet")
 	set.SetName(name)
 	return set
+}
+
+// The pods of a StatefulSet that somebody wrote have labels that no watch of the daemon selects.
+func TestAWrittenStatefulSetThatIsGoneIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := handwrite(t, "written-gone")
+	daemon := s.expected()
+	orphan := metav1.DeletePropagationOrphan
+	require.NoError(t, bed.Admin.AppsV1().StatefulSets(s.ns).Delete(s.ctx, writtenSet, metav1.DeleteOptions{PropagationPolicy: &orphan}))
+	s.until("a pod of it is refused", func() bool {
+		return slices.ContainsFunc(s.record(cutCluster).Shown.Reasons, func(r model.ShownReason) bool {
+			return r.Name == "object-not-ours" && strings.Contains(r.Message, "Pod crate-0 (") && !strings.Contains(r.Message, "StatefulSet crate (")
+		})
+	})
+	_, err := bed.Admin.AppsV1().StatefulSets(s.ns).Get(s.ctx, writtenSet, metav1.GetOptions{})
+	assert.True(t, apierrors.IsNotFound(err), "%v", err)
+	assert.Equal(t, s.pods, s.podsNow())
+	s.stop(daemon)
 }
