@@ -180,8 +180,11 @@ func (c *Cluster) newIndex(t *Table, ident string, values []any) (*Index, *Error
 	ix.readRules()
 	ix.want = c.expand(ix)
 	counted, _ := replicaNumber([]Assignment{{"number_of_replicas", &ix.Replicas}}) // a range counts none yet
-	if err := c.shardLimit(t.Shards * (1 + counted)); err != nil {
-		return nil, err
+	// CreateBlobTableTask asks for no limit.
+	if !t.Blob || !c.master.Version.AtLeast(5, 10) {
+		if err := c.shardLimit(t.Shards * (1 + counted)); err != nil {
+			return nil, err
+		}
 	}
 	for i := 0; i < t.Shards; i++ {
 		s := &Shard{Index: ix, ID: i}
