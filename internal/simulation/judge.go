@@ -278,7 +278,7 @@ func (j *judge) quorum(w *world, d *daemon, l *slot) {
 	}
 	up := w.upVoters()
 	for _, i := range w.used {
-		if o := &w.slots[i]; o != l && o.pod.up && o.pod.terminating && slices.Contains(w.voters, o.volume.node) {
+		if o := &w.slots[i]; o != l && o.pod.up && d.showsGoing(o) && slices.Contains(w.voters, o.volume.node) {
 			up--
 		}
 	}

@@ -221,7 +221,8 @@ func (j *judge) disksEnd(w *world, d *daemon) {
 	blind := max(d.view.stalled[kindSets], d.view.stalled[kindPods], d.view.stalled[kindRecord], w.stalled) > w.now
 	for i := range w.sets {
 		s := &w.sets[i]
-		over := s.narrow.made > 0 || off || w.now-s.narrow.since > millis(policy.PodTimeout.Milliseconds())
+		// A pod that is to come without a disk goes once the StatefulSet controller has seen the template, and none comes before.
+		over := s.narrow.made > 0 || off || w.now-max(s.narrow.since, w.stalled) > millis(policy.PodTimeout.Milliseconds())
 		since := func(at *millis, due bool) millis {
 			if !due || blind || len(d.applyErrors) > 0 || w.inGap() || s.foreign {
 				*at = 0

@@ -105,6 +105,15 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 			l.set.orphaned, l.volume.node = true, 0
 			w.judge.loses(w)
 		})},
+		{"one of three voters is down, and another one is being deleted", "B", loses(func(w *world, l *slot) {
+			l.pod.up = true
+			w.terminate(l)
+			w.daemons[0].watch()
+		})},
+		{"one of three voters is down, and since the pods were read another one is being deleted", "", loses(func(w *world, l *slot) {
+			l.pod.up = true
+			w.terminate(l)
+		})},
 		{"a node is not there", "B", deletes(func(*world, *slot) {})},
 		{"a node is not there, and a record was lost", "B", deletes(func(w *world, _ *slot) { w.judge.loses(w) })},
 		{"of the node nobody knows: the record was lost while its StatefulSet was gone", "", deletes(func(w *world, l *slot) {

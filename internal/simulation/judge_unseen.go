@@ -2,8 +2,10 @@ package simulation
 
 import (
 	"cmp"
+	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // addsByHand: somebody has raised the replicas, and the pod is no node yet, or not again: the cluster misses nothing
@@ -21,6 +23,11 @@ func (w *world) addsByHand(d *daemon, o *slot) bool {
 // which no look could show.
 func (w *world) quietSince(o *slot, d *daemon) bool {
 	return w.judge.of(o).since >= d.checked && !o.pod.terminating
+}
+
+// showsGoing: a daemon was shown that a pod is being deleted. While its process runs, no statement shows that.
+func (d *daemon) showsGoing(l *slot) bool {
+	return l.pod.terminating && slices.ContainsFunc(d.view.pods, func(p model.Pod) bool { return p.UID == l.pod.uid && p.Terminating })
 }
 
 // askedFor: the node of a pod was a member when the database was asked last, and it is
