@@ -1,31 +1,11 @@
 package simulation
 
 import (
-	"fmt"
 	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
-
-// Violation is a broken invariant.
-type Violation struct {
-	// Invariant is its letter in docs/safety.md, or a word.
-	Invariant string
-	Message   string
-	At        millis
-}
-
-func (v *Violation) Error() string {
-	return fmt.Sprintf("%s, at %.3f s: %s", v.Invariant, float64(v.At)/1000, v.Message)
-}
-
-// violate ends the schedule.
-func (w *world) violate(invariant, format string, values ...any) {
-	v := &Violation{Invariant: invariant, Message: fmt.Sprintf(format, values...), At: w.now}
-	w.say("VIOLATION of %s: %s", v.Invariant, v.Message)
-	panic(v)
-}
 
 // judge knows the world and nothing of what is decided: not the record, not the
 // gates. It shares no code with ops.

@@ -3,6 +3,7 @@ package simulation
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"hash"
 	"slices"
 	"strings"
@@ -209,7 +210,7 @@ func (w *world) run() bool {
 			if w.judge.beyondRescue(w) {
 				return false
 			}
-			w.violate("E", "it does not converge: %s; the record: %s", cmp.Or(w.unsettled(true), "it was still being written"), describe(&w.stored.record))
+			w.stops()
 		}
 		settled = w.unsettled(false) == "" && w.rest()
 		if settled && w.schedule.Steps > 0 && w.steps < CountedSteps {
@@ -219,6 +220,24 @@ func (w *world) run() bool {
 		}
 	}
 	return true
+}
+
+// stops: the cluster does not become what Git says. What its status names then is what a person
+// has to go on.
+func (w *world) stops() {
+	names := []string{}
+	for _, d := range w.daemons {
+		for _, r := range slices.Concat(d.decision.Waits, d.decision.Refusals) {
+			names = append(names, r.Name)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	w.end(&Violation{
+		Invariant: "E", At: w.now, Names: names,
+		Message: fmt.Sprintf("it does not converge: %s; the status names %s; the record: %s", cmp.Or(w.unsettled(true), "it was still being written"),
+			cmp.Or(strings.Join(names, ", "), "nothing"), describe(&w.stored.record)),
+	})
 }
 
 // pushMore is another push, of what is possible or, as often, of anything.

@@ -1,7 +1,9 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -13,6 +15,9 @@ type Statistics struct {
 	// operation, and CountedFinished those of them that finished.
 	Counted, CountedFinished int
 	Steps                    int64
+	// Broken counts violations by invariant, and Stops those of E that do not converge by the
+	// gates that the status names, as a list; "" for none.
+	Broken, Stops map[string]int
 	// Met counts what happened by the operation that was under way.
 	Met [whats]map[string]int
 	// Operations counts records of an operation by its kind.
@@ -28,12 +33,7 @@ func (s *Statistics) count(what What, operation string) {
 	s.Met[what][operation]++
 }
 
-func (s *Statistics) seen(operation string) {
-	if s.Operations == nil {
-		s.Operations = map[string]int{}
-	}
-	s.Operations[operation]++
-}
+func (s *Statistics) seen(operation string) { count(&s.Operations, operation, 1) }
 
 // Note counts a result.
 func (s *Statistics) Note(r Result) {
@@ -48,8 +48,12 @@ func (s *Statistics) Note(r Result) {
 	if r.Hit {
 		s.Hit++
 	}
-	if r.Violation != nil {
+	if v := r.Violation; v != nil {
 		s.Violations++
+		count(&s.Broken, v.Invariant, 1)
+		if v.Names != nil {
+			count(&s.Stops, strings.Join(v.Names, ", "), 1)
+		}
 	}
 	if r.Hit && r.Steps >= CountedSteps {
 		s.Counted++
@@ -81,11 +85,34 @@ func (s *Statistics) Add(o *Statistics) {
 		}
 	}
 	for operation, n := range o.Operations {
-		if s.Operations == nil {
-			s.Operations = map[string]int{}
-		}
-		s.Operations[operation] += n
+		count(&s.Operations, operation, n)
 	}
+	for invariant, n := range o.Broken {
+		count(&s.Broken, invariant, n)
+	}
+	for names, n := range o.Stops {
+		count(&s.Stops, names, n)
+	}
+}
+
+func count(of *map[string]int, what string, n int) {
+	if *of == nil {
+		*of = map[string]int{}
+	}
+	(*of)[what] += n
+}
+
+// Ends is how often each invariant was broken, and by which gates clusters stopped that did not
+// converge; "" where neither was so.
+func (s *Statistics) Ends() string {
+	var b strings.Builder
+	for _, invariant := range slices.Sorted(maps.Keys(s.Broken)) {
+		fmt.Fprintf(&b, "%d of %s\n", s.Broken[invariant], invariant)
+	}
+	for _, names := range slices.Sorted(maps.Keys(s.Stops)) {
+		fmt.Fprintf(&b, "%d stopped by %s\n", s.Stops[names], cmp.Or(names, "no name"))
+	}
+	return b.String()
 }
 
 // Table is what happened by the operation that it met, as Markdown.

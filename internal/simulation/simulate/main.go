@@ -111,6 +111,7 @@ func many(first uint64, count int, with string, cores, most int, shrink, table b
 	if table {
 		fmt.Print(total.Table())
 	}
+	fmt.Print(total.Ends())
 	fmt.Printf("%d schedules, %d finished, %d of them beyond rescue by their faults, %d violations, %.0f steps a schedule\n",
 		total.Schedules, total.Finished, total.Hopeless, total.Violations, float64(total.Steps)/float64(max(total.Schedules, 1)))
 	fmt.Printf("%d with a fault in a running operation, %d of these of %d steps or more, which count; %d of them finished\n",
