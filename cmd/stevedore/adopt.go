@@ -76,7 +76,7 @@ stevedore's template. Stop crate-operator first, and never uninstall it before -
 				return f.plan(cmd, mover, cluster)
 			}
 			if f.compare.path != "" && mover.Written == nil {
-				after, err := f.compare.look(cmd, &f.kube, cluster)
+				after, err := f.compare.look(cmd, &f.kube, cluster, nil)
 				if err != nil {
 					return err
 				}
@@ -129,10 +129,12 @@ func (f *adoptFlags) mover(text string) (*moving.Mover, record.Cluster, error) {
 func (f *adoptFlags) plan(cmd *cobra.Command, mover *moving.Mover, cluster record.Cluster) error {
 	var plan adoptPlan
 	var err error
-	if !f.wish.Back && mover.Written == nil {
-		if plan.Afterwards, err = f.compare.look(cmd, &f.kube, cluster); err != nil {
+	if !f.wish.Back {
+		if plan.Afterwards, err = f.compare.look(cmd, &f.kube, cluster, mover.Written); err != nil {
 			return err
 		}
+	}
+	if mover.Written == nil && plan.Afterwards != nil {
 		mover.Compared = plan.Afterwards.comparison()
 	}
 	if plan.Plan, err = mover.Plan(cmd.Context(), f.wish); err != nil {

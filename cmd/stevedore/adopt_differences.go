@@ -58,7 +58,7 @@ type adoptPlan struct {
 
 // look compares what is live with the definition. Its error is for what a person has given wrongly,
 // or may not read; what cannot be compared is said in the result.
-func (a *adoptComparison) look(cmd *cobra.Command, kube *kubeFlags, cluster record.Cluster) (*afterwards, error) {
+func (a *adoptComparison) look(cmd *cobra.Command, kube *kubeFlags, cluster record.Cluster, written *moving.Written) (*afterwards, error) {
 	out := &afterwards{Definition: a.path, Differences: []derive.Difference{}}
 	cfg, _, err := kube.config()
 	if err != nil {
@@ -81,6 +81,14 @@ func (a *adoptComparison) look(cmd *cobra.Command, kube *kubeFlags, cluster reco
 	if in.Config, err = a.rendering.config(); err != nil {
 		return nil, err
 	}
+	for i := range in.Live {
+		if written == nil {
+			break
+		}
+		if in.Live[i], err = written.AsAdopted(in.Live[i]); err != nil {
+			return nil, err
+		}
+	}
 	if a.path == "" {
 		result, err := derive.From(cmd.Context(), in)
 		if out.failed(err) {
@@ -92,6 +100,10 @@ func (a *adoptComparison) look(cmd *cobra.Command, kube *kubeFlags, cluster reco
 	rendered, err := a.render(cmd, typed, in, cluster)
 	if err != nil {
 		return nil, err
+	}
+	if written != nil {
+		out.Notes, out.Differences = unread, append(out.Differences, derive.AgainstNamed(in, rendered)...)
+		return out, nil
 	}
 	found, err := derive.Against(in, rendered)
 	if out.failed(err) {

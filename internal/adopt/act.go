@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,15 +44,22 @@ func (m *Mover) do(ctx context.Context, r *adopt.Reading, step adopt.Step) error
 	case adopt.RestoreBudget:
 		return m.restoreBudget(ctx, step.Name)
 	case adopt.Detach:
-		return m.detach(ctx, r, step.Dependent)
+		return m.detach(ctx, step.Dependent)
+	case adopt.NoteCluster:
+		return m.noteCluster(ctx, step.Dependent)
 	case adopt.Attach:
 		return m.attach(ctx, step.Dependent)
+	case adopt.KeepSet:
+		return m.keepSet(ctx, step.Name)
 	case adopt.Orphan:
 		return m.orphan(ctx, step)
 	case adopt.Create:
 		return m.create(ctx, r, step)
 	case adopt.Note:
 		m.saved.TakenOver()
+		return m.keep(ctx, m.saved)
+	case adopt.NoteBack:
+		m.saved.Back = true
 		return m.keep(ctx, m.saved)
 	case adopt.DeleteObject, adopt.Unfinalize:
 		return m.finish(ctx, r, step)
@@ -112,7 +120,7 @@ func pointer(key string) string {
 }
 
 // detach takes off what ties an object to the CrateDB object.
-func (m *Mover) detach(ctx context.Context, r *adopt.Reading, d *adopt.Dependent) error {
+func (m *Mover) detach(ctx context.Context, d *adopt.Dependent) error {
 	live := m.objects[d.String()]
 	var changes []operation
 	if owner, i := ownerOf(live, m.saved.UID); i >= 0 {
@@ -127,23 +135,21 @@ func (m *Mover) detach(ctx context.Context, r *adopt.Reading, d *adopt.Dependent
 	for _, key := range d.Diary {
 		changes = append(changes, operation{Op: "remove", Path: "/metadata/annotations/" + pointer(key)})
 	}
-	if err := m.patchIfAny(ctx, d, changes); err != nil || !d.IsClaim() || d.ClusterID != "" || m.saved.ClusterID == "" {
-		return err
+	if len(changes) == 0 {
+		return nil
 	}
+	return m.patch(ctx, d, changes)
+}
+
+// noteCluster notes on a claim which cluster's data it has.
+func (m *Mover) noteCluster(ctx context.Context, d *adopt.Dependent) error {
 	// A merge patch makes the map of annotations where there is none.
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": d.UID, "annotations": map[string]any{names.ClusterIDAnnotation: m.saved.ClusterID}}})
 	if err != nil {
 		return fmt.Errorf("writing a patch of %s: %w", d, err)
 	}
-	_, err = m.Dynamic.Resource(d.Resource).Namespace(r.Namespace).Patch(ctx, d.Name, types.MergePatchType, text, metav1.PatchOptions{FieldManager: names.FieldManager})
+	_, err = m.Dynamic.Resource(d.Resource).Namespace(m.Cluster.Namespace).Patch(ctx, d.Name, types.MergePatchType, text, metav1.PatchOptions{FieldManager: names.FieldManager})
 	return m.failed(d.String(), err)
-}
-
-func (m *Mover) patchIfAny(ctx context.Context, d *adopt.Dependent, changes []operation) error {
-	if len(changes) == 0 {
-		return nil
-	}
-	return m.patch(ctx, d, changes)
 }
 
 // attach puts back the owner and the labels of an object.
@@ -247,15 +253,9 @@ func unpack(text json.RawMessage) (*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// orphan keeps a StatefulSet as it is and deletes it, leaving its pods: the very one that was looked
-// at and kept, by its UID and version.
+// orphan deletes a StatefulSet and leaves its pods: the very one that was looked at and kept, by its UID
+// and version.
 func (m *Mover) orphan(ctx context.Context, step adopt.Step) error {
-	if err := m.asItIs(step.Name); err != nil {
-		return err
-	}
-	if err := m.keep(ctx, m.saved); err != nil {
-		return err
-	}
 	uid, orphan := types.UID(step.UID), metav1.DeletePropagationOrphan
 	err := m.Dynamic.Resource(setResource).Namespace(m.Cluster.Namespace).Delete(ctx, step.Name, metav1.DeleteOptions{
 		PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &step.Version},
@@ -275,24 +275,43 @@ func (m *Mover) orphan(ctx context.Context, step adopt.Step) error {
 	})
 }
 
-// asItIs puts a StatefulSet, as the last look saw it, into what is kept. While it is crate-operator's
-// it is what goes back, too: an older one may have an older image.
-func (m *Mover) asItIs(name string) error {
+// asItIs is a StatefulSet as the last look saw it, and as it goes back. While it is crate-operator's that is
+// the same one: an older one may have an older image.
+func (m *Mover) asItIs(name string) (away, back json.RawMessage, err error) {
 	live := m.objects["StatefulSet "+name]
-	text, err := packed(live)
+	back = m.saved.Sets[name]
+	if live.GetLabels()[names.ClusterLabel] == "" {
+		if back, err = m.goesBack(name, live); err != nil {
+			return nil, nil, err
+		}
+	}
+	away, err = packed(live)
+	return away, back, err
+}
+
+// isKept reports whether a StatefulSet, as the last look saw it, is the one that is kept.
+func (m *Mover) isKept(name string) bool {
+	if m.saved == nil {
+		return false
+	}
+	away, back, err := m.asItIs(name)
+	return err == nil && bytes.Equal(away, m.saved.Away[name]) && bytes.Equal(back, m.saved.Sets[name])
+}
+
+// keepSet keeps a StatefulSet as the last look saw it.
+func (m *Mover) keepSet(ctx context.Context, name string) error {
+	away, back, err := m.asItIs(name)
 	if err != nil {
 		return err
-	}
-	if live.GetLabels()[names.ClusterLabel] == "" {
-		if m.saved.Sets[name], err = m.goesBack(name, live); err != nil {
-			return err
-		}
 	}
 	if m.saved.Away == nil {
 		m.saved.Away = map[string]json.RawMessage{}
 	}
-	m.saved.Away[name] = text
-	return nil
+	m.saved.Away[name] = away
+	if back != nil {
+		m.saved.Sets[name] = back
+	}
+	return m.keep(ctx, m.saved)
 }
 
 // create makes a StatefulSet again: as stevedore's, or as crate-operator's with what was kept.

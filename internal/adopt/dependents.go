@@ -172,6 +172,7 @@ func (m *Mover) sets(ctx context.Context, r *adopt.Reading) error {
 			Deleting: set.DeletionTimestamp != nil, Observed: set.Status.ObservedGeneration >= set.Generation,
 			Ours: set.Labels[names.ClusterLabel] == r.Cluster, Strategy: string(set.Spec.UpdateStrategy.Type),
 			Routing: set.Labels["dc-util-routing-owner"], Remade: set.Spec.Template.Labels[names.ManagedByLabel] != crateoperator.Name,
+			Kept: m.isKept(set.Name),
 		})
 	}
 	slices.SortStableFunc(r.Sets, func(a, b adopt.Set) int {

@@ -77,7 +77,7 @@ func New(o Options) (*Mover, error) {
 
 // Look reads everything that a decision rests on. An error is one of the API server's that
 // leaves nothing to decide on; what only cannot be listed is said in the reading.
-func (m *Mover) Look(ctx context.Context) (*adopt.Reading, error) {
+func (m *Mover) Look(ctx context.Context, wish adopt.Wish) (*adopt.Reading, error) {
 	r := &adopt.Reading{Namespace: m.Cluster.Namespace, Cluster: m.Cluster.Name, Compared: m.Compared}
 	m.objects = map[string]*unstructured.Unstructured{}
 	var err error
@@ -88,7 +88,7 @@ func (m *Mover) Look(ctx context.Context) (*adopt.Reading, error) {
 		r.Saved = &m.saved.Saved
 	}
 	if m.Written != nil || m.saved != nil && m.saved.Written != nil {
-		return r, m.lookWritten(ctx, r)
+		return r, m.lookWritten(ctx, r, wish)
 	}
 	uid, err := m.object(ctx, r)
 	if err != nil {

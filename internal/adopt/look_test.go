@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -247,7 +248,7 @@ func TestAStatefulSetIsMadeOfWhatItWasWhenItWasDeleted(t *testing.T) {
 		live := recorded(t, "../derive/testdata/live/sts.yaml", name)
 		replicas(5)(live)
 		m.objects = map[string]*unstructured.Unstructured{"StatefulSet " + name: live}
-		require.NoError(t, m.asItIs(name))
+		m.keptNow(t, name)
 		set, err := m.source(adopt.Step{Name: name, Owned: owned})
 		require.NoError(t, err)
 		n, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas")
@@ -257,11 +258,24 @@ func TestAStatefulSetIsMadeOfWhatItWasWhenItWasDeleted(t *testing.T) {
 		m = moverOf(adopt.Saved{Sets: map[string]json.RawMessage{name: packedSet(t, replicas(5))}})
 		m.objects = map[string]*unstructured.Unstructured{"StatefulSet " + name: live}
 		setImage(t, live, image)
-		require.NoError(t, m.asItIs(name))
+		m.keptNow(t, name)
 		set, err = m.source(adopt.Step{Name: name, Owned: owned})
 		require.NoError(t, err)
 		assert.Contains(t, asJSON(t, set.Object), image, "an older image would take its nodes back to an older release")
 	}
+}
+
+// keptNow keeps a StatefulSet as the last look saw it.
+func (m *Mover) keptNow(t *testing.T, name string) {
+	t.Helper()
+	m.Client = fake.NewClientset()
+	require.False(t, m.isKept(name))
+	require.NoError(t, m.keepSet(t.Context(), name))
+	require.True(t, m.isKept(name))
+	loaded, err := m.load(t.Context())
+	require.NoError(t, err)
+	m.saved = loaded
+	require.True(t, m.isKept(name), "as a later run reads it")
 }
 
 func setImage(t *testing.T, set *unstructured.Unstructured, image string) {

@@ -22,7 +22,7 @@ type Plan struct {
 
 // Plan looks and decides, and writes nothing.
 func (m *Mover) Plan(ctx context.Context, wish adopt.Wish) (Plan, error) {
-	r, err := m.Look(ctx)
+	r, err := m.Look(ctx, wish)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -44,11 +44,13 @@ func (e *RefusedError) Error() string {
 }
 
 // Run takes one step after the other until none is left, and says each before it is done. It ends
-// with a *RefusedError where something forbids the next one.
+// with a *RefusedError where something forbids the next one. It takes only steps that its first look has
+// named, which are those of Plan.
 func (m *Mover) Run(ctx context.Context, wish adopt.Wish, say func(adopt.Step) error) (*adopt.Reading, error) {
 	granted := map[string]bool{}
+	var announced []adopt.Step
 	for {
-		r, err := m.Look(ctx)
+		r, err := m.Look(ctx, wish)
 		if err != nil {
 			return nil, err
 		}
@@ -64,12 +66,13 @@ func (m *Mover) Run(ctx context.Context, wish adopt.Wish, say func(adopt.Step) e
 		if len(steps) == 0 {
 			return r, nil
 		}
-		if wish.Back && m.saved != nil {
-			if err := m.beginsBack(ctx); err != nil {
-				return r, err
-			}
+		if announced == nil {
+			announced = steps
 		}
 		next := steps[0]
+		if next.Unannounced(announced) {
+			return r, fmt.Errorf("%s: this step is in addition to those that --dry-run names, because somebody has changed something since this run began: what is done stays done; read --dry-run again, then run the command again", next)
+		}
 		if err := say(next); err != nil {
 			return r, err
 		}
@@ -90,7 +93,7 @@ func (m *Mover) Run(ctx context.Context, wish adopt.Wish, say func(adopt.Step) e
 // awaits looks until a step is not the next one any more.
 func (m *Mover) awaits(ctx context.Context, step adopt.Step, wish adopt.Wish) error {
 	return m.until(ctx, step.String(), func(ctx context.Context) (bool, error) {
-		r, err := m.Look(ctx)
+		r, err := m.Look(ctx, wish)
 		if err != nil {
 			return false, err
 		}
@@ -122,11 +125,13 @@ func rightsFor(steps []adopt.Step) []right {
 		switch s.Verb {
 		case adopt.Save, adopt.Note:
 			need("", "configmaps", "create", "update")
+		case adopt.NoteBack, adopt.KeepSet, adopt.NoteMade:
+			need("", "configmaps", "update")
 		case adopt.Forget:
-			need("", "configmaps", "update", "delete") // it keeps more before it is deleted
+			need("", "configmaps", "delete")
 		case adopt.ResetSettings:
 			need("", "pods/portforward", "create")
-		case adopt.SuspendJob, adopt.Detach, adopt.Attach:
+		case adopt.SuspendJob, adopt.Detach, adopt.Attach, adopt.NoteCluster:
 			need(s.Dependent.Resource.Group, s.Dependent.Resource.Resource, "patch")
 		case adopt.CloseBudget:
 			need("policy", "poddisruptionbudgets", "create", "patch", "delete") // at last it goes
@@ -170,14 +175,4 @@ func (m *Mover) missing(ctx context.Context, steps []adopt.Step, granted map[str
 		}
 	}
 	return out
-}
-
-// beginsBack notes that the way back has begun: from then on the cluster is not adopted any more.
-func (m *Mover) beginsBack(ctx context.Context) error {
-	if m.saved.Back {
-		return nil
-	}
-	next := *m.saved
-	next.Back = true
-	return m.keep(ctx, &next)
 }

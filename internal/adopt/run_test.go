@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
@@ -151,6 +152,29 @@ func TestAPlanWritesNothing(t *testing.T) {
 	assert.Empty(t, f.writes())
 }
 
+// A run writes only what its first look has named: what somebody adds meanwhile waits for a person.
+func TestARunDoesNothingThatItsDryRunHasNotNamed(t *testing.T) {
+	f := crateOperators(t)
+	_, err := f.dynamic.Resource(budgetResource).Namespace("shop").Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": map[string]any{"name": adopt.Guard("orders")},
+		"spec": map[string]any{"minAvailable": int64(adopt.Closed), "selector": map[string]any{"matchLabels": map[string]any{names.NameLabel: "orders"}}},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	f.dynamic.ClearActions()
+	plan, err := f.Plan(t.Context(), adopt.Wish{Unattended: true})
+	require.NoError(t, err)
+	_, err = f.Run(t.Context(), adopt.Wish{Unattended: true}, func(step adopt.Step) error {
+		assert.Equal(t, plan.Steps[0], step, "the same step as the dry run has named")
+		owner := []metav1.OwnerReference{{APIVersion: "cloud.crate.io/v1", Kind: "CrateDB", Name: "orders", UID: types.UID(f.objects["CrateDB orders"].GetUID())}}
+		return f.metadata.(*metadatafake.FakeMetadataClient).Tracker().Add(&metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "another", UID: "another", OwnerReferences: owner},
+		})
+	})
+	require.ErrorContains(t, err, "Secret another: take its owner off, the CrateDB object, with which it would be deleted: this step is in addition to those that --dry-run names")
+	assert.Equal(t, []string{"create configmaps"}, f.writes())
+}
+
 // What is kept first is everything, and no value of a Secret.
 func TestTheFirstWriteKeepsTheClusterAsItIs(t *testing.T) {
 	left := adopt.Setting{Name: exclude + "_name", Value: "data-hot-3"}
@@ -175,7 +199,7 @@ func TestTheFirstWriteKeepsTheClusterAsItIs(t *testing.T) {
 	assert.Len(t, saved.Sets, 1)
 	require.Len(t, saved.Objects, 1)
 	assert.Equal(t, "user-system-orders", saved.Objects[0].Name)
-	r, err := f.Look(t.Context())
+	r, err := f.Look(t.Context(), adopt.Wish{})
 	require.NoError(t, err)
 	next := adopt.Steps(r, adopt.Wish{})[0]
 	assert.Equal(t, adopt.ResetSettings, next.Verb, "CrateDB is read again until they are off")

@@ -54,8 +54,26 @@ func (m *Mover) targets() (map[string]adopt.Target, error) {
 	if m.saved != nil {
 		return m.saved.Written.Targets, nil
 	}
+	return m.Written.targets()
+}
+
+// AsAdopted is a StatefulSet that somebody wrote as the adoption makes it again; any other one stays as it is.
+func (w *Written) AsAdopted(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	targets, err := w.targets()
+	if err != nil {
+		return nil, err
+	}
+	target, named := targets[live.GetName()]
+	if !named || live.GetKind() != "StatefulSet" || live.GetLabels()[names.ClusterLabel] != "" {
+		return live, nil
+	}
+	set := live.DeepCopy()
+	return set, become(set, target)
+}
+
+func (w *Written) targets() (map[string]adopt.Target, error) {
 	out := map[string]adopt.Target{}
-	for _, o := range m.Written.Sets {
+	for _, o := range w.Sets {
 		text := o.GetAnnotations()[names.NamesAnnotation]
 		var n definition.Names
 		if err := json.Unmarshal([]byte(text), &n); err != nil {
@@ -78,7 +96,7 @@ func (m *Mover) targets() (map[string]adopt.Target, error) {
 }
 
 // lookWritten reads a cluster whose StatefulSets somebody wrote.
-func (m *Mover) lookWritten(ctx context.Context, r *adopt.Reading) error {
+func (m *Mover) lookWritten(ctx context.Context, r *adopt.Reading, wish adopt.Wish) error {
 	targets, err := m.targets()
 	if err != nil {
 		return err
@@ -110,7 +128,10 @@ func (m *Mover) lookWritten(ctx context.Context, r *adopt.Reading) error {
 	if err := m.expectation(ctx, r); err != nil {
 		return err
 	}
-	if m.Superuser != nil && len(r.Pods) > 0 && (m.saved == nil || !m.saved.Adopted()) {
+	asked := wish.Back || m.saved == nil || !m.saved.Adopted()
+	if len(r.Pods) == 0 {
+		r.Database.Why = "no pod is there that could be asked"
+	} else if m.Superuser != nil && asked {
 		r.Database = m.Superuser.Look(ctx, m.writtenPodsNamed(r, targets), r.Written)
 	}
 	return nil
@@ -134,7 +155,7 @@ func (m *Mover) writtenSet(live *unstructured.Unstructured, target adopt.Target)
 		Replicas: replicas, Ready: int(set.Status.ReadyReplicas), Current: int(set.Status.Replicas),
 		Deleting: set.DeletionTimestamp != nil, Observed: set.Status.ObservedGeneration >= set.Generation,
 		Ours: set.Labels[names.ClusterLabel] == m.Cluster.Name, Strategy: string(set.Spec.UpdateStrategy.Type),
-		Remade:  set.Spec.Template.Annotations[names.TemplateAnnotation] != "",
+		Remade: set.Spec.Template.Annotations[names.TemplateAnnotation] != "", Kept: m.isKept(set.Name),
 		Written: &adopt.WrittenSet{AppliedBy: appliedBy(live), Revision: set.Status.UpdateRevision},
 	}
 	if owners := live.GetOwnerReferences(); len(owners) > 0 && out.Written.AppliedBy == "" {

@@ -34,10 +34,12 @@ func (m *Mover) doWritten(ctx context.Context, r *adopt.Reading, step adopt.Step
 		return m.strategy(ctx, step, strategy)
 	case adopt.MakeSecret:
 		return m.makeSecret(ctx)
+	case adopt.NoteMade:
+		secret, user := r.Makes()
+		w := m.saved.Written
+		w.Secret, w.User = w.Secret || secret, w.User || user
+		return m.keep(ctx, m.saved)
 	case adopt.MakeUser:
-		if err := m.notes(ctx, func(w *adopt.SavedWritten) { w.User = true }); err != nil {
-			return err
-		}
 		return m.Superuser.Make(ctx, m.writtenPodsNamed(r, m.saved.Written.Targets))
 	case adopt.DropUser:
 		return m.Superuser.Drop(ctx, m.writtenPodsNamed(r, m.saved.Written.Targets))
@@ -59,12 +61,6 @@ func (m *Mover) gone(object string, err error) error {
 	return m.failed(object, err)
 }
 
-// notes keeps what is about to be made, before it is: only what was made here is taken away later.
-func (m *Mover) notes(ctx context.Context, note func(*adopt.SavedWritten)) error {
-	note(m.saved.Written)
-	return m.keep(ctx, m.saved)
-}
-
 // strategy writes the update strategy, and nothing else, of a StatefulSet as it was looked at.
 func (m *Mover) strategy(ctx context.Context, step adopt.Step, value map[string]any) error {
 	set := &adopt.Dependent{Resource: setResource, Kind: "StatefulSet", Name: step.Name, UID: step.UID}
@@ -73,9 +69,6 @@ func (m *Mover) strategy(ctx context.Context, step adopt.Step, value map[string]
 
 // makeSecret makes the Secret of the user system; one that is there stays as it is.
 func (m *Mover) makeSecret(ctx context.Context) error {
-	if err := m.notes(ctx, func(w *adopt.SavedWritten) { w.Secret = true }); err != nil {
-		return err
-	}
 	password, err := m.Password()
 	if err != nil {
 		return err
@@ -178,17 +171,22 @@ func (m *Mover) writtenSource(step adopt.Step) (*unstructured.Unstructured, erro
 	}
 	set.SetOwnerReferences(nil)
 	set.SetNamespace("")
-	put := func(value any, path ...string) {
-		err = errors.Join(err, unstructured.SetNestedField(set.Object, value, path...))
-	}
-	put(map[string]any{"type": adopt.OnDelete}, "spec", "updateStrategy")
-	if step.Owned || err != nil {
-		return set, err
+	if step.Owned {
+		return set, unstructured.SetNestedField(set.Object, map[string]any{"type": adopt.OnDelete}, "spec", "updateStrategy")
 	}
 	target, known := m.saved.Written.Targets[step.Name]
 	if !known {
 		return nil, errors.New("nothing is kept of what it becomes")
 	}
+	return set, become(set, target)
+}
+
+// become makes of a StatefulSet that somebody wrote what its definition says, but for its pod template.
+func become(set *unstructured.Unstructured, target adopt.Target) (err error) {
+	put := func(value any, path ...string) {
+		err = errors.Join(err, unstructured.SetNestedField(set.Object, value, path...))
+	}
+	put(map[string]any{"type": adopt.OnDelete}, "spec", "updateStrategy")
 	set.SetLabels(merged(set.GetLabels(), target.Labels))
 	note := model.AdoptedSet{From: model.FromSomebody}
 	set.SetAnnotations(merged(set.GetAnnotations(), map[string]string{names.NamesAnnotation: target.Names, names.AdoptedAnnotation: note.Annotation()}))
@@ -198,7 +196,7 @@ func (m *Mover) writtenSource(step adopt.Step) (*unstructured.Unstructured, erro
 	claims, failed := claimsIn(target)
 	put(claims, "spec", "volumeClaimTemplates")
 	unstructured.RemoveNestedField(set.Object, "spec", "persistentVolumeClaimRetentionPolicy")
-	return set, errors.Join(err, failed)
+	return errors.Join(err, failed)
 }
 
 func claimsIn(target adopt.Target) ([]any, error) {

@@ -108,6 +108,12 @@ func Against(in Input, rendered []*unstructured.Unstructured) ([]Difference, err
 	return Differences(ofCluster(in, rendered, sets), rendered), nil
 }
 
+// AgainstNamed is Against for a definition that names the StatefulSets that somebody wrote
+// (spec.operations.adopt): only these are compared, each as the adoption makes it.
+func AgainstNamed(in Input, rendered []*unstructured.Unstructured) []Difference {
+	return Differences(ofCluster(in, rendered, nil), rendered)
+}
+
 // refusal joins problems into an error.
 func refusal(problems []definition.Problem) error {
 	var texts []string

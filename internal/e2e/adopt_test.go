@@ -35,7 +35,7 @@ func TestAClusterOfCrateOperatorIsAdoptedWithoutARestart(t *testing.T) {
 	assert.Contains(t, plan, "PersistentVolumeClaim data0-crate-data-hot-orders-0: take its owner off")
 	o.untouched("after a plan")
 
-	said := o.adopt()
+	said := o.adoptNamed()
 	assert.Contains(t, said, "3 pods, none of them restarted")
 	assert.Contains(t, o.adopt(), "adopted", "a second run has nothing to do")
 	o.settled(cutCluster)
@@ -147,6 +147,42 @@ func anAdoptionThatIsKilledGoesOn(t *testing.T) {
 	o.stop(daemon)
 }
 
+// adoptNamed runs adopt, and compares its dry run with what the API server was asked for: each step that is
+// no wait and not CrateDB's is one write to the object that it names, and there is no other.
+func (o *operated) adoptNamed(args ...string) string {
+	o.Helper()
+	named := o.adopt(append([]string{"--dry-run", "-o", "json"}, args...)...)
+	var plan struct {
+		Steps []struct{ Step, Object string }
+	}
+	require.NoError(o, json.Unmarshal([]byte(named), &plan), named)
+	want := map[string]int{}
+	for _, s := range plan.Steps {
+		if _, name, ok := strings.Cut(s.Object, " "); ok && s.Step != "await" && s.Step != "keep-set" {
+			want[name]++
+		} else if s.Step == "keep-set" {
+			want[names.AdoptionConfigMap(cutCluster)]++
+		}
+	}
+	front := newRecordingAPIServer(o.T)
+	said := o.adopt(append([]string{"--kubeconfig", front.kubeconfig}, args...)...)
+	done := map[string]int{}
+	for a, n := range front.requests() {
+		if writes(a) && a.resource != "pods/portforward" && a.namespace == o.ns {
+			done[a.name] += n
+		}
+	}
+	// An object that is created by POST has its name in the body.
+	for name, n := range want {
+		if missing := n - done[name]; missing > 0 && done[""] >= missing {
+			done[name], done[""] = n, done[""]-missing
+		}
+	}
+	delete(done, "")
+	assert.Equal(o, want, done, "the writes that the dry run names, and those that were sent, by object")
+	return said
+}
+
 // killed runs adopt to its end, and tries an eviction wherever it was killed.
 func (o *operated) killed(args ...string) {
 	o.Helper()
@@ -196,7 +232,7 @@ func TestAnAdoptedClusterGoesBackAndCanBeAdoptedAgain(t *testing.T) {
 	assert.Contains(t, errs, "not-released", "the daemon would undo it")
 	_, _, code = o.verb("release", o.ns+"/"+cutCluster, "--wait")
 	require.Zero(t, code)
-	assert.Contains(t, o.adopt("--back"), "crate-operator's again (3 pods, none of them restarted)")
+	assert.Contains(t, o.adoptNamed("--back"), "crate-operator's again (3 pods, none of them restarted)")
 	o.untouched("after it was given back")
 	assert.Equal(t, before, o.theirs())
 

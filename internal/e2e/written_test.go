@@ -125,7 +125,7 @@ func TestAStatefulSetThatSomebodyWroteIsAdoptedWithoutARestart(t *testing.T) {
 	assert.Equal(t, appsv1.RollingUpdateStatefulSetStrategyType, s.set(writtenSet).Spec.UpdateStrategy.Type)
 
 	s.writeRows()
-	said := s.adopt("--definition", s.dir)
+	said := s.adoptNamed("--definition", s.dir)
 	assert.Contains(t, said, "3 pods, none of them restarted")
 	assert.Contains(t, s.adopt("--definition", s.dir), "adopted", "a second run has nothing to do")
 	s.settled(cutCluster)
@@ -205,7 +205,17 @@ func TestAHandwrittenSetIsAdoptedAndGoesBackThoughKilled(t *testing.T) {
 	assert.Contains(t, errs, "not-released", "the daemon would undo it")
 	_, _, code = s.verb("release", s.ns+"/"+cutCluster, "--wait")
 	require.Zero(t, code)
-	s.killed("--back")
+	named := s.adopt("--back", "--dry-run")
+	assert.Contains(t, named, "CrateDB: DROP USER system")
+	s.adoptKilled("no StatefulSet of a CrateDB cluster", func(_ int, said string) {
+		for line := range strings.Lines(said) {
+			_, step, _ := strings.Cut(strings.TrimSpace(line), "  ")
+			if !strings.Contains(step, ": wait until ") {
+				assert.Contains(t, named, step, "a step that the dry run has not named")
+			}
+		}
+		assert.Equal(t, s.pods, s.podsNow(), "after a run that said:\n%s", said)
+	}, "--back")
 	s.eventually("its controller has seen it", restartPatience, func() bool {
 		set := s.set(writtenSet)
 		return set.Status.ObservedGeneration == set.Generation && set.Status.ReadyReplicas == 3

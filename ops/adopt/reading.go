@@ -78,6 +78,8 @@ type Set struct {
 	Routing string
 	// Remade is true where its pod template is stevedore's by now.
 	Remade bool
+	// Kept is true where it is kept as it is now.
+	Kept bool
 	// Written is what counts of one that somebody wrote; nil for one of crate-operator's.
 	Written *WrittenSet
 }

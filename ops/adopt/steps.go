@@ -24,20 +24,25 @@ const (
 	// DropBudget deletes a budget, RestoreBudget makes one of crate-operator's again.
 	DropBudget    Verb = "drop-budget"
 	RestoreBudget Verb = "restore-budget"
-	// Detach takes the owner off an object, and with it kopf's annotations; a claim gets the
-	// cluster's id. Attach puts back what was taken.
-	Detach Verb = "detach"
-	Attach Verb = "attach"
-	// Orphan deletes a StatefulSet without its pods, Create makes it again.
-	Orphan Verb = "orphan"
-	Create Verb = "create"
+	// Detach takes the owner off an object, and with it kopf's annotations. Attach puts back what was
+	// taken. NoteCluster notes on a claim which cluster's data it has.
+	Detach      Verb = "detach"
+	Attach      Verb = "attach"
+	NoteCluster Verb = "note-cluster"
+	// KeepSet keeps a StatefulSet as it is right before it is deleted. Orphan deletes it without its
+	// pods, Create makes it again.
+	KeepSet Verb = "keep-set"
+	Orphan  Verb = "orphan"
+	Create  Verb = "create"
 	// DeleteObject deletes the CrateDB object and leaves its dependents, Unfinalize takes
 	// crate-operator's finalizer off it.
 	DeleteObject Verb = "delete-object"
 	Unfinalize   Verb = "unfinalize"
-	// Note notes that the StatefulSets are taken over, Forget deletes what was kept.
-	Note   Verb = "note"
-	Forget Verb = "forget"
+	// Note notes that the StatefulSets are taken over, NoteBack that the way back has begun. Forget
+	// deletes what was kept.
+	Note     Verb = "note"
+	NoteBack Verb = "note-back"
+	Forget   Verb = "forget"
 	// Await writes nothing: it waits for a controller.
 	Await Verb = "await"
 )
@@ -62,21 +67,23 @@ type Step struct {
 	Owned bool `json:"-"`
 }
 
-// Steps are what is left to do, in order. A step says what it does as if those before it had been
-// done; whoever has done one looks again.
+// Steps are what is left to do, in order: each is one write, or waits for a controller. A step says what
+// it does as if those before it had been done. Whoever has done one looks again, and finds the next one
+// among those that the first look has named.
 func Steps(r *Reading, wish Wish) []Step {
-	if wish.Back && r.Saved == nil {
+	switch {
+	case wish.Back && r.Saved == nil:
 		return nil
-	}
-	if r.Written != nil {
+	case wish.Back && r.Written != nil:
+		return append(turning(r), writtenBack(r)...)
+	case wish.Back:
+		return append(turning(r), stepsBack(r)...)
+	case r.Written != nil:
 		return writtenSteps(r, wish)
-	}
-	if wish.Back {
-		return stepsBack(r)
 	}
 	var out []Step
 	if r.Saved == nil {
-		out = append(out, Step{Verb: Save, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "keep every object as it is, for the way back"})
+		out = append(out, Step{Verb: Save, Object: guardMap(r), Words: "keep every object as it is, for the way back"})
 	}
 	done := r.saved().Adopted()
 	if len(r.Database.Left) > 0 && !done && (wish.Reset || len(r.saved().Settings) > 0) {
@@ -87,25 +94,39 @@ func Steps(r *Reading, wish Wish) []Step {
 			out = append(out, Step{Verb: SuspendJob, Object: d.String(), Words: "suspend it: snapshots are spec.backups of the definition from now on", Name: d.Name, Dependent: d})
 		}
 	}
+	var closed []Step
 	if !done && !r.Adopted() {
-		out = append(out, closing(r)...)
+		closed = closing(r)
 	}
-	out = append(out, detaching(r)...)
+	out = append(append(out, closed...), detaching(r)...)
 	if !done {
 		for _, name := range r.setNames() {
 			out = append(out, taking(r, name)...)
 		}
-		out = append(out, Step{Verb: Note, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "note that every StatefulSet was taken over"})
+		out = append(out, Step{Verb: Note, Object: guardMap(r), Words: "note that every StatefulSet was taken over"})
 	}
-	opened := opening(r, wish)
+	opened := opening(r, wish, closed)
 	out = append(out, opened...)
 	if wish.Finish {
 		out = append(out, finishing(r)...)
 		if len(opened) > 0 || !r.guarded() {
-			out = append(out, Step{Verb: Forget, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "delete what was kept: there is no way back"})
+			out = append(out, Step{Verb: Forget, Object: guardMap(r), Words: "delete what was kept: there is no way back"})
 		}
 	}
 	return out
+}
+
+// turning notes that the way back has begun: from then on the cluster is not adopted any more.
+func turning(r *Reading) []Step {
+	if r.Saved.Back {
+		return nil
+	}
+	return []Step{{Verb: NoteBack, Object: guardMap(r), Words: "note that the way back has begun"}}
+}
+
+// Unannounced reports whether a step writes something that is not among those that were announced.
+func (s Step) Unannounced(announced []Step) bool {
+	return s.Verb != Await && !slices.ContainsFunc(announced, func(a Step) bool { return a.Verb == s.Verb && a.Object == s.Object })
 }
 
 // setNames are the StatefulSets that are, and that were.
@@ -146,8 +167,9 @@ func closing(r *Reading) []Step {
 }
 
 // opening deletes crate-operator's budgets, and then the one that keeps every pod, once the daemon
-// has made its own. Until then a pod is under two, and each eviction is refused.
-func opening(r *Reading, wish Wish) []Step {
+// has made its own. Until then a pod is under two, and each eviction is refused. The steps that close that
+// budget come first.
+func opening(r *Reading, wish Wish, closed []Step) []Step {
 	var out []Step
 	for _, name := range r.ourBudgets() {
 		if b := r.budget(name); b == nil || !b.Ours || !b.Seen {
@@ -160,7 +182,16 @@ func opening(r *Reading, wish Wish) []Step {
 	for _, name := range r.theirBudgets() {
 		out = append(out, Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: "delete it: a pod under two budgets answers each eviction with 500", Name: name, UID: r.budget(name).UID})
 	}
-	return append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
+	return append(out, unguarding(r, closed)...)
+}
+
+// unguarding deletes the budget that keeps every pod: the one that is there, or that the steps before make.
+func unguarding(r *Reading, closed []Step) []Step {
+	const words = "delete it, every StatefulSet has its pods"
+	if name := Guard(r.Cluster); r.budget(name) == nil && len(closed) > 0 {
+		return []Step{{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: words, Name: name}}
+	}
+	return r.dropped(Guard(r.Cluster), words)
 }
 
 // guarded reports whether budgets of the adoption or of crate-operator are left: a later run deletes
@@ -199,8 +230,9 @@ func detaching(r *Reading) (out []Step) {
 				}
 			}
 			out = append(out, Step{Verb: Detach, Object: d.String(), Words: words, Name: d.Name, UID: d.UID, Dependent: d})
-		case d.IsClaim() && d.ClusterID == "" && r.clusterID() != "":
-			out = append(out, Step{Verb: Detach, Object: d.String(), Words: "note on it which cluster's data it has", Name: d.Name, UID: d.UID, Dependent: d})
+		}
+		if d.IsClaim() && d.ClusterID == "" && r.clusterID() != "" {
+			out = append(out, Step{Verb: NoteCluster, Object: d.String(), Words: "note on it which cluster's data it has", Name: d.Name, UID: d.UID, Dependent: d})
 		}
 	}
 	return out
@@ -230,7 +262,16 @@ func taking(r *Reading, name string) []Step {
 	case s.Deleting:
 		return []Step{{Verb: Await, Object: object, Words: "wait until it is gone without its pods"}, create}
 	}
-	return []Step{{Verb: Orphan, Object: object, Words: "delete it without its pods, which run on", Name: name, UID: s.UID, Version: s.Version}, create}
+	return append(removing(r, s), create)
+}
+
+// removing keeps a StatefulSet as it is, and deletes it without its pods.
+func removing(r *Reading, s *Set) (out []Step) {
+	object := "StatefulSet " + s.Name
+	if !s.Kept {
+		out = append(out, Step{Verb: KeepSet, Object: object, Name: s.Name, Words: "keep it as it is now, in ConfigMap " + names.AdoptionConfigMap(r.Cluster) + ": it is made again from that"})
+	}
+	return append(out, Step{Verb: Orphan, Object: object, Words: "delete it without its pods, which run on", Name: s.Name, UID: s.UID, Version: s.Version})
 }
 
 // finishing deletes the CrateDB object, on which nothing depends any more.
@@ -256,13 +297,13 @@ func finishing(r *Reading) []Step {
 
 // stepsBack are what is left to give back.
 func stepsBack(r *Reading) []Step {
-	var out []Step
-	var sets []Step
+	var out, sets, closed []Step
 	for _, name := range r.setNames() {
 		sets = append(sets, returning(r, name)...)
 	}
 	if len(sets) > 0 {
-		out = append(closing(r), sets...)
+		closed = closing(r)
+		out = slices.Concat(closed, sets)
 	}
 	for i := range r.saved().Objects {
 		if d := r.lacks(&r.Saved.Objects[i]); d != nil {
@@ -279,8 +320,8 @@ func stepsBack(r *Reading) []Step {
 			out = append(out, r.dropped(name, "delete stevedore's budget")...)
 		}
 	}
-	out = append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
-	return append(out, Step{Verb: Forget, Object: "ConfigMap " + names.AdoptionConfigMap(r.Cluster), Words: "delete what was kept"})
+	out = append(out, unguarding(r, closed)...)
+	return append(out, Step{Verb: Forget, Object: guardMap(r), Words: "delete what was kept"})
 }
 
 // owns reports whether a budget names the CrateDB object as an owner.
@@ -316,7 +357,7 @@ func returning(r *Reading, name string) []Step {
 	case s.Deleting:
 		return []Step{{Verb: Await, Object: object, Words: "wait until it is gone without its pods"}, create}
 	case s.Ours:
-		return []Step{{Verb: Orphan, Object: object, Words: "delete it without its pods, which run on", Name: name, UID: s.UID, Version: s.Version}, create}
+		return append(removing(r, s), create)
 	case r.fatherless(s) != "" || !s.Observed:
 		return []Step{{Verb: Await, Object: object, Words: "wait until it has taken its pods"}}
 	}

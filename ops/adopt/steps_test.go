@@ -172,7 +172,7 @@ func TestTheStepsComeInTheOrderThatKeepsTheCluster(t *testing.T) {
 		made = append(made, string(s.Verb)+" "+s.Name)
 	}
 	assert.Equal(t, []string{
-		"orphan " + masters, "create " + masters, "orphan " + cold, "create " + cold, "orphan " + hot, "create " + hot,
+		"orphan " + masters, "create " + masters, "keep-set " + cold, "orphan " + cold, "create " + cold, "keep-set " + hot, "orphan " + hot, "create " + hot,
 	}, made, "one after the other, dedicated masters first")
 	last := writes[len(writes)-1]
 	assert.Equal(t, "drop-budget "+adopt.Guard("orders"), string(last.Verb)+" "+last.Name, "the guard goes last")
@@ -191,20 +191,20 @@ func TestWhichStepsRemain(t *testing.T) {
 		when func(r *adopt.Reading)
 		want []string // of which the first is done next
 	}{
-		{"of one that runs: everything", whole, adopt.Wish{}, func(*adopt.Reading) {}, []string{"save", "close-budget", "detach", "detach", "orphan", "create", "note", "await"}},
+		{"of one that runs: everything", whole, adopt.Wish{}, func(*adopt.Reading) {}, []string{"save", "close-budget", "detach", "note-cluster", "detach", "note-cluster", "keep-set", "orphan", "create", "note", "await", "drop-budget"}},
 		{"its guard is not seen by the controller yet", half, adopt.Wish{}, func(r *adopt.Reading) {
 			r.Budgets = []adopt.Budget{{Name: guard.Name, MinAvailable: adopt.Closed}}
-		}, []string{"await", "detach", "detach", "create", "note", "await", "drop-budget"}},
+		}, []string{"await", "detach", "note-cluster", "detach", "note-cluster", "create", "note", "await", "drop-budget"}},
 		{"its guard lets a pod go", half, adopt.Wish{}, func(r *adopt.Reading) {
 			b := guard
 			b.Allowed = 1
 			r.Budgets = []adopt.Budget{b}
-		}, []string{"await", "detach", "detach", "create", "note", "await", "drop-budget"}},
+		}, []string{"await", "detach", "note-cluster", "detach", "note-cluster", "create", "note", "await", "drop-budget"}},
 		{"somebody has changed its guard", half, adopt.Wish{}, func(r *adopt.Reading) {
 			b := guard
 			b.MinAvailable = 1
 			r.Budgets = []adopt.Budget{b}
-		}, []string{"close-budget", "detach", "detach", "create", "note", "await", "drop-budget"}},
+		}, []string{"close-budget", "detach", "note-cluster", "detach", "note-cluster", "create", "note", "await", "drop-budget"}},
 		{"its StatefulSet is ending", half, adopt.Wish{}, func(r *adopt.Reading) {
 			r.Budgets, r.Sets, r.Dependents = []adopt.Budget{guard}, whole().Sets, nil
 			r.Sets[0].Deleting = true
@@ -228,7 +228,7 @@ func TestWhichStepsRemain(t *testing.T) {
 		{"what was kept goes after the last step", taken, adopt.Wish{Finish: true}, func(r *adopt.Reading) { ours(r); r.Object = nil }, []string{"forget"}},
 		{"what was kept stays while it is needed", taken, adopt.Wish{Finish: true, Unattended: true}, func(r *adopt.Reading) { r.Budgets, r.Object = []adopt.Budget{guard}, nil }, nil},
 		{"nothing to give back", whole, back, func(*adopt.Reading) {}, nil},
-		{"a new claim is noted, too", taken, adopt.Wish{}, func(r *adopt.Reading) { ours(r); r.Dependents = whole().Dependents[:1]; r.Dependents[0].Owned = false }, []string{"detach"}},
+		{"a new claim is noted, too", taken, adopt.Wish{}, func(r *adopt.Reading) { ours(r); r.Dependents = whole().Dependents[:1]; r.Dependents[0].Owned = false }, []string{"note-cluster"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := c.from()

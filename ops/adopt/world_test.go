@@ -129,6 +129,8 @@ func (w *world) do(r *adopt.Reading, step adopt.Step) {
 		w.other(step).Suspended = true
 	case adopt.Detach:
 		w.detach(step)
+	case adopt.NoteCluster:
+		w.other(step).ClusterID = "id"
 	case adopt.Attach:
 		was := w.before[step.Object]
 		d := w.other(step)
@@ -136,11 +138,14 @@ func (w *world) do(r *adopt.Reading, step adopt.Step) {
 	case adopt.CloseBudget:
 		w.budgets[step.Name] = &toyBudget{Budget: adopt.Budget{Name: step.Name, UID: w.uid(), MinAvailable: adopt.Closed, Allowed: 1}}
 	case adopt.DropBudget:
-		require.Equal(w, w.budgets[step.Name].UID, step.UID)
+		require.Equal(w, w.budgets[step.Name].UID, step.UID, "%s", step)
 		delete(w.budgets, step.Name)
 	case adopt.RestoreBudget:
 		w.budgets[step.Name] = &toyBudget{Budget: adopt.Budget{Name: step.Name, UID: w.uid()}, owned: true}
+	case adopt.KeepSet:
+		w.sets[step.Name].Kept = true
 	case adopt.Orphan:
+		require.True(w, w.sets[step.Name].Kept, "%s is deleted as it was kept", step.Name)
 		require.Equal(w, w.sets[step.Name].UID, step.UID)
 		w.sets[step.Name].Deleting = true
 	case adopt.Create:
@@ -151,6 +156,8 @@ func (w *world) do(r *adopt.Reading, step adopt.Step) {
 		}
 	case adopt.Note:
 		w.saved.TakenOver()
+	case adopt.NoteBack:
+		w.saved.Back = true
 	case adopt.DeleteObject:
 		w.object.Deleting = true
 	case adopt.Unfinalize:
@@ -190,9 +197,6 @@ func (w *world) detach(step adopt.Step) {
 	}
 	d := w.other(step)
 	d.Owned, d.Diary = false, nil
-	if d.IsClaim() {
-		d.ClusterID = "id"
-	}
 }
 
 // act lets the controllers do what they have to.
@@ -253,14 +257,25 @@ func (w *world) judge(step adopt.Step) {
 	}
 }
 
-// run carries out at most so many writes, and then is killed; it reports whether nothing was left.
+// unwritten fails where a write was named that never came.
+func (w *world) unwritten(announced []adopt.Step) {
+	w.Helper()
+	for _, s := range announced {
+		require.Equal(w, adopt.Await, s.Verb, "%s was named, and was not done", s)
+	}
+}
+
+// run carries out at most so many writes, and then is killed; it reports whether nothing was left. It
+// writes only what its first look has named, and nothing twice.
 func (w *world) run(wish adopt.Wish, writes int) bool {
 	w.Helper()
+	announced := adopt.Steps(w.look(), wish)
 	for range 500 {
 		r := w.look()
 		require.Empty(w, adopt.Refusals(r, wish), "after %v", w.done)
 		steps := adopt.Steps(r, wish)
 		if len(steps) == 0 {
+			w.unwritten(announced)
 			return true
 		}
 		next := steps[0]
@@ -273,15 +288,18 @@ func (w *world) run(wish adopt.Wish, writes int) bool {
 			return false
 		}
 		writes--
-		if wish.Back {
-			w.saved.Back = true
-		}
+		i := slices.IndexFunc(announced, func(s adopt.Step) bool {
+			return s.Verb == next.Verb && s.Object == next.Object && s.Words == next.Words
+		})
+		require.GreaterOrEqual(w, i, 0, "%s: the first look has not named it, or only once:\n%v", next, announced)
+		announced = slices.Delete(announced, i, i+1)
 		w.do(r, next)
 		if w.eager {
 			w.act()
 		}
 		w.judge(next)
 		if next.Verb == adopt.Forget {
+			w.unwritten(announced)
 			return true
 		}
 	}

@@ -20,6 +20,8 @@ const (
 	MakeUser   Verb = "make-user"
 	DropSecret Verb = "drop-secret"
 	DropUser   Verb = "drop-user"
+	// NoteMade notes, before they are made, that they are made here: then the way back takes them away.
+	NoteMade Verb = "note-made"
 	// Mark puts stevedore's labels on a pod or a claim, Unmark takes them off.
 	Mark   Verb = "mark"
 	Unmark Verb = "unmark"
@@ -89,10 +91,7 @@ type Target struct {
 
 // writtenSteps are what is left to do with a cluster whose StatefulSets somebody wrote.
 func writtenSteps(r *Reading, wish Wish) []Step {
-	if wish.Back {
-		return writtenBack(r)
-	}
-	var out []Step
+	var out, closed []Step
 	if r.Saved == nil {
 		out = append(out, Step{Verb: Save, Object: guardMap(r), Words: "keep every object as it is, for the way back"})
 	}
@@ -102,16 +101,18 @@ func writtenSteps(r *Reading, wish Wish) []Step {
 		out = append(out, introducing(r)...)
 		out = append(out, marking(r)...)
 		if !r.Adopted() {
-			out = append(out, closing(r)...)
+			closed = closing(r)
 		}
+		out = append(out, closed...)
 		for _, name := range r.setNames() {
 			out = append(out, rewritten(taking(r, name), "make it again around its pods: the same pod template with stevedore's labels, claims that have them too, podManagementPolicy Parallel")...)
 		}
 		out = append(out, Step{Verb: Note, Object: guardMap(r), Words: "note that every StatefulSet was taken over"})
 	}
-	return append(out, opening(r, wish)...)
+	return append(out, opening(r, wish, closed)...)
 }
 
+// guardMap is the ConfigMap in which the cluster is kept as it was.
 func guardMap(r *Reading) string { return "ConfigMap " + Guard(r.Cluster) }
 
 // rewritten gives the steps that make a StatefulSet again other words.
@@ -143,6 +144,9 @@ func holding(r *Reading) (out []Step) {
 
 // introducing makes the user that the daemon works as.
 func introducing(r *Reading) (out []Step) {
+	if secret, user := r.Makes(); secret || user {
+		out = append(out, Step{Verb: NoteMade, Object: guardMap(r), Words: "note that " + made(secret, user) + " made here: the way back takes away what was made here, and nothing else"})
+	}
 	if !r.Written.Secret {
 		out = append(out, Step{Verb: MakeSecret, Object: "Secret " + names.SystemSecret(r.Cluster), Words: "make it with a random password, for the database user system"})
 	}
@@ -150,6 +154,25 @@ func introducing(r *Reading) (out []Step) {
 		out = append(out, Step{Verb: MakeUser, Object: "CrateDB", Words: "make the user system with that password and all privileges, as the superuser crate, whom CrateDB trusts within a pod"})
 	}
 	return out
+}
+
+// Makes says what is about to be made here of the user system, and is not noted yet.
+func (r *Reading) Makes() (secret, user bool) {
+	noted := r.saved().Written
+	if noted == nil {
+		noted = &SavedWritten{}
+	}
+	return !r.Written.Secret && !noted.Secret, !r.Written.Login && !noted.User
+}
+
+func made(secret, user bool) string {
+	switch {
+	case secret && user:
+		return "the user system and its Secret are"
+	case secret:
+		return "the Secret of the user system is"
+	}
+	return "the user system is"
 }
 
 // marking puts the labels on by which the daemon, and the Services of its own, find pods and claims.
@@ -170,12 +193,13 @@ func marking(r *Reading) (out []Step) {
 // writtenBack are what is left to give back. The update strategy goes back last, and only where every
 // pod is of the template that the StatefulSet has: its controller would restart the others.
 func writtenBack(r *Reading) []Step {
-	var out, sets []Step
+	var out, sets, closed []Step
 	for _, name := range r.setNames() {
 		sets = append(sets, rewritten(returning(r, name), "make it again around its pods, as it was but for its update strategy")...)
 	}
 	if len(sets) > 0 {
-		out = append(closing(r), sets...)
+		closed = closing(r)
+		out = slices.Concat(closed, sets)
 	}
 	for i := range r.Pods {
 		if p := &r.Pods[i]; p.Marks > 0 && !p.Deleting {
@@ -193,13 +217,14 @@ func writtenBack(r *Reading) []Step {
 	for _, name := range r.Written.Services {
 		out = append(out, Step{Verb: DropService, Object: "Service " + name, Name: name, Words: "delete it, the daemon has made it"})
 	}
-	if w := r.Saved.Written; w != nil && w.User && r.Written.User {
-		out = append(out, Step{Verb: DropUser, Object: "CrateDB", Words: "drop the user system, who was made here"})
+	// A database that cannot be read may have the user still: nothing is forgotten before it has answered.
+	if w := r.Saved.Written; w != nil && w.User && (r.Written.User || !r.Database.Known) {
+		out = append(out, Step{Verb: DropUser, Object: "CrateDB", Words: "DROP USER system, which was made here"})
 	}
 	if w := r.Saved.Written; w != nil && w.Secret && r.Written.Secret {
 		out = append(out, Step{Verb: DropSecret, Object: "Secret " + names.SystemSecret(r.Cluster), Name: names.SystemSecret(r.Cluster), Words: "delete it, it was made here"})
 	}
-	out = append(out, r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods")...)
+	out = append(out, unguarding(r, closed)...)
 	freeing, words := freeing(r)
 	return append(append(out, freeing...), Step{Verb: Forget, Object: guardMap(r), Words: "delete what was kept" + words})
 }

@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestAHandwrittenSetIsHeldBeforeAnythingElse(t *testing.T) {
 	r := written()
 	assert.Empty(t, adopt.Refusals(r, adopt.Wish{}))
 	assert.Equal(t, []adopt.Verb{
-		adopt.Save, adopt.HoldUpdates, adopt.MakeSecret, adopt.MakeUser, adopt.Mark, adopt.CloseBudget, adopt.Orphan, adopt.Create, adopt.Note, adopt.Await,
+		adopt.Save, adopt.HoldUpdates, adopt.NoteMade, adopt.MakeSecret, adopt.MakeUser, adopt.Mark, adopt.CloseBudget, adopt.KeepSet, adopt.Orphan, adopt.Create, adopt.Note, adopt.Await, adopt.DropBudget,
 	}, verbs(adopt.Steps(r, adopt.Wish{})))
 }
 
@@ -64,7 +65,7 @@ func TestAHandwrittenSetIsHeldBeforeAnythingElse(t *testing.T) {
 func TestWhichStepsOfAHandwrittenSetRemain(t *testing.T) {
 	r := written()
 	r.Sets[0].Strategy, r.Sets[0].Observed = adopt.OnDelete, false
-	assert.Equal(t, []adopt.Verb{adopt.Save, adopt.Await, adopt.MakeSecret}, verbs(adopt.Steps(r, adopt.Wish{}))[:3], "its controller has not seen OnDelete yet")
+	assert.Equal(t, []adopt.Verb{adopt.Save, adopt.Await, adopt.NoteMade}, verbs(adopt.Steps(r, adopt.Wish{}))[:3], "its controller has not seen OnDelete yet")
 
 	r = written()
 	for i := range r.Pods {
@@ -77,13 +78,56 @@ func TestWhichStepsOfAHandwrittenSetRemain(t *testing.T) {
 	assert.Contains(t, verbs(adopt.Steps(r, adopt.Wish{Back: true})), adopt.DropService, "the daemon has made it")
 }
 
+// A write that destroys is named by the first look already: a run and its --dry-run do the same.
+func TestTheWayBackNamesTheUserThatItDrops(t *testing.T) {
+	dropped := func(r *adopt.Reading) bool {
+		return slices.Contains(verbs(adopt.Steps(r, adopt.Wish{Back: true})), adopt.DropUser)
+	}
+	r := adoptedWritten()
+	assert.True(t, dropped(r))
+	r.Written.User = false
+	assert.False(t, dropped(r), "it is dropped")
+	r.Database.Known = false
+	assert.True(t, dropped(r), "nobody knows, and nothing is forgotten before the database has answered")
+	r.Saved.Written.User = false
+	assert.False(t, dropped(r), "it was there before")
+}
+
+// What is made here is noted before it is made, once for both.
+func TestWhatIsMadeOfTheUserSystemIsNotedFirst(t *testing.T) {
+	for _, c := range []struct {
+		there, noted adopt.SavedWritten
+		says         string
+	}{
+		{adopt.SavedWritten{}, adopt.SavedWritten{}, "the user system and its Secret are made here"},
+		{adopt.SavedWritten{Secret: true}, adopt.SavedWritten{}, "the user system is made here"},
+		{adopt.SavedWritten{User: true}, adopt.SavedWritten{}, "the Secret of the user system is made here"},
+		{adopt.SavedWritten{Secret: true}, adopt.SavedWritten{Secret: true, User: true}, ""},
+		{adopt.SavedWritten{Secret: true, User: true}, adopt.SavedWritten{}, ""},
+	} {
+		r := written()
+		r.Saved = &adopt.Saved{ClusterID: "id", Written: &c.noted}
+		r.Written.Secret, r.Written.Login = c.there.Secret, c.there.User
+		said := ""
+		for _, s := range adopt.Steps(r, adopt.Wish{}) {
+			if s.Verb == adopt.NoteMade {
+				said = s.Words
+			}
+			assert.False(t, said == "" && c.says != "" && (s.Verb == adopt.MakeSecret || s.Verb == adopt.MakeUser), "%s before it was noted", s)
+		}
+		if assert.Equal(t, c.says == "", said == "", "%q", said) {
+			assert.Contains(t, said, c.says)
+		}
+	}
+}
+
 // The update strategy goes back last, and only where its controller would restart no pod.
 func TestTheUpdateStrategyGoesBackLastOrNotAtAll(t *testing.T) {
 	r := adoptedWritten()
 	assert.Empty(t, adopt.Refusals(r, adopt.Wish{Back: true}))
 	steps := adopt.Steps(r, adopt.Wish{Back: true})
 	assert.Equal(t, []adopt.Verb{
-		adopt.CloseBudget, adopt.Orphan, adopt.Create, adopt.Unmark, adopt.DropUser, adopt.DropSecret, adopt.FreeUpdates, adopt.Forget,
+		adopt.NoteBack, adopt.CloseBudget, adopt.KeepSet, adopt.Orphan, adopt.Create, adopt.Unmark, adopt.DropUser, adopt.DropSecret, adopt.DropBudget, adopt.FreeUpdates, adopt.Forget,
 	}, verbs(steps))
 
 	r.Sets[0].Ours = false
