@@ -6,6 +6,10 @@ var foundSixBillion = []struct {
 	name string
 	s    Schedule
 }{
+	{"a release gives an exclusion back whose pod goes with its volume, and the record is lost meanwhile", Schedule{
+		Seed: 6200072306, Start: Start{Hot: 3, Tables: []string{"0-1", "0-all"}, Shards: 3, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Swaps: true}, Steps: 338,
+		Items: []Item{{What: pushGrow, At: 817, A: 6, B: 7}, {What: pushPause, At: 63387, A: 2, B: 7}, {What: conflict, Call: 2, A: 13, B: 51}, {What: loseRecord, Call: 13, A: 10, B: 30}, {What: pushConsent, At: 8341, A: 43}, {What: pushSmaller, At: 33125, A: 54, B: 18}, {What: releaseCommand, At: 77514, B: 17}, {What: loseRecord, Replacing: 97, A: 50, B: 42}, {What: setTransient, Replacing: 64, A: 58, B: 27}},
+	}},
 	{"a release opens a budget, is taken back, and the watch of budgets shows it closed all the time", Schedule{
 		Seed: 6000011118, Start: Start{Hot: 2, Tables: []string{}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Disks: 1, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 1, AtLeast: 1, Delay: 120, Newer: 150}, Replaces: true, Drills: true, Comes: 2000, Drill: 2, Most: 107}, Steps: 840,
 		Items: []Item{{What: stallWatch, Call: 37, A: 46, B: 49}, {What: releaseCommand, Call: 42, A: 27, B: 35}, {What: pushConsent, At: 2371, A: 50, B: 7}, {What: pushMoreDisks, At: 4840, A: 60, B: 38}, {What: pushRestart, At: 13870, A: 34, B: 38}},

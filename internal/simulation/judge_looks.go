@@ -240,7 +240,8 @@ func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode
 // before it begins: what people change of their tables after that is theirs.
 func (j *judge) excludes(w *world, d *daemon, before, value string) {
 	stay, more := 0, uint64(0)
-	by, c := w.commanded(d), &w.commits[d.want]
+	// It follows the commands that it was shown: they may be gone since, with the record too.
+	by, c := d.observed.Commands, &w.commits[d.want]
 	// What is paused or released does not stay as it is for a node that is not seen to leave.
 	lets := by.Paused == "true" || by.Released == "true" || c.paused || c.released
 	for _, i := range w.used {
@@ -250,8 +251,7 @@ func (j *judge) excludes(w *world, d *daemon, before, value string) {
 		if leaves && was && !is && !lets && d.reads(l) {
 			w.violate("A", "the daemon takes %s off the exclusions, which is still leaving by its own reading", id)
 		}
-		// A command that was given since may have taken another one back, which the daemon knows.
-		released, stays := w.commandedAt >= d.began || by.Released == "true" || c.released, l.ordinal < c.replicas[w.setKind(l.set)]
+		released, stays := by.Released == "true" || c.released, l.ordinal < c.replicas[w.setKind(l.set)]
 		if its := l.goesWith(func(k *claim) bool {
 			return k.ours && k.agreed && max(k.goingAt, d.view.stalled[kindClaims]) < d.began
 		}); was && !is && !released && stays && its && l.pod.joinedAt < d.began && l.pod.joined && !l.pod.terminating {

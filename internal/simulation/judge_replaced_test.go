@@ -160,6 +160,11 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 			goes(w, 0)
 			w.judge.excludes(w, w.daemons[0], w.excludeID.persistent, "")
 		}},
+		{"a release was shown that gives it back, and is lost with the record by then", "", func(w *world) {
+			goes(w, 0)
+			w.daemons[0].observed.Commands.Released = "true"
+			w.judge.excludes(w, w.daemons[0], w.excludeID.persistent, "")
+		}},
 		{"the last copy has come back when the volume goes", "A", func(w *world) {
 			goes(w, 0)
 			holds(w)
