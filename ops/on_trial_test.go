@@ -135,6 +135,34 @@ func TestASetOfWhichAPodRunsOnTrialGoesBeforeOneWhosePodIsAway(t *testing.T) {
 	}
 }
 
+// Seed 6200022497: a pod of the first set on trial is ready, and no reading shows its node yet. It has joined since.
+func TestASetOfWhichAPodIsReadyLeavesTheTrialToOneOfWhichNoneIs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ready string
+		hot   model.TemplateChoice
+	}{
+		{"the hot pod is ready", hot + "-0", model.TemplateKept},
+		{"the warm pod is ready", warm + "-0", model.TemplateDesired},
+		{"no pod is ready", "", model.TemplateDesired},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &model.Restart{Set: hot, Since: s.o.At}}
+			s.pending(model.ChangeRestart)
+			s.r.OnTrial, s.r.Verified = []string{hot, warm}, nil
+			for i := range s.o.Sets {
+				s.o.Sets[i].Template = "after"
+			}
+			for _, name := range []string{hot + "-0", warm + "-0"} {
+				s.away(name)
+				s.podOf(name).Template, s.podOf(name).Ready = "after", name == c.ready
+			}
+			assert.Equal(t, c.hot, effective(t, s.decide(), hot).Template)
+		})
+	}
+}
+
 func TestASetThatHasStoppedGoesBackBeforeAnotherVersionComes(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -10,6 +10,14 @@ var foundSixBillion = []struct {
 		Seed: 6200072306, Start: Start{Hot: 3, Tables: []string{"0-1", "0-all"}, Shards: 3, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Swaps: true}, Steps: 338,
 		Items: []Item{{What: pushGrow, At: 817, A: 6, B: 7}, {What: pushPause, At: 63387, A: 2, B: 7}, {What: conflict, Call: 2, A: 13, B: 51}, {What: loseRecord, Call: 13, A: 10, B: 30}, {What: pushConsent, At: 8341, A: 43}, {What: pushSmaller, At: 33125, A: 54, B: 18}, {What: releaseCommand, At: 77514, B: 17}, {What: loseRecord, Replacing: 97, A: 50, B: 42}, {What: setTransient, Replacing: 64, A: 58, B: 27}},
 	}},
+	{"the record is lost after a template was applied, a second set gets it too, a pod of the first is deleted by hand, and one of the second is ready before a reading shows its node", Schedule{
+		Seed: 6200022497, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 3, Keep: 2, AtLeast: 1, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 3}, Steps: 425,
+		Items: []Item{{What: pushGrow, At: 839, A: 1, B: 7}, {What: pushTemplate, At: 18681, A: 2, B: 4}, {What: loseRecord, Call: 33, A: 53, B: 60}, {What: pushCompute, At: 12555, A: 56, B: 26}, {What: deletePodByHand, At: 15845, A: 22, B: 4}, {What: pushTemplate, At: 1041, A: 30, B: 59}},
+	}},
+	{"an upgrade is taken back and pushed again, the node that had started it loses its volume, and another template is pushed", Schedule{
+		Seed: 6200098334, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 3, AtLeast: 2, Delay: 60}, Adopted: true}, Steps: 275,
+		Items: []Item{{What: pushAddGroup, At: 286, A: 2, B: 3}, {What: pushUpgrade, At: 47165, A: 3, B: 5}, {What: pushCompute, At: 1850, A: 53, B: 54}, {What: pushRevert, At: 12496, A: 10, B: 38}, {What: loseVolume, Backing: 28, A: 26, B: 15}, {What: pushTemplate, At: 74417, A: 38, B: 30}},
+	}},
 	{"a release opens a budget, is taken back, and the watch of budgets shows it closed all the time", Schedule{
 		Seed: 6000011118, Start: Start{Hot: 2, Tables: []string{}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Disks: 1, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 1, AtLeast: 1, Delay: 120, Newer: 150}, Replaces: true, Drills: true, Comes: 2000, Drill: 2, Most: 107}, Steps: 840,
 		Items: []Item{{What: stallWatch, Call: 37, A: 46, B: 49}, {What: releaseCommand, Call: 42, A: 27, B: 35}, {What: pushConsent, At: 2371, A: 50, B: 7}, {What: pushMoreDisks, At: 4840, A: 60, B: 38}, {What: pushRestart, At: 13870, A: 34, B: 38}},

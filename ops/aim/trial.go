@@ -209,10 +209,11 @@ func precedence(v *view.View, set string) int {
 	rank := 0
 	for _, first := range []bool{
 		bringsMaster(v, set) && (v.Contact() || anyStuck(v, set)), // without a master nobody joins
-		v.DesiredSet(set) != nil,                                  // nothing else comes to a group that is to go
-		!view.PendingRestart(v, set),                              // only its pods are waited for
-		trialRuns(v, set),                                         // of another only pods that are away may be on trial
-		!hasWritten(v, set),                                       // what has run may only be away
+		!ReadyOnLive(v, set),         // it has joined since it was asked
+		v.DesiredSet(set) != nil,     // nothing else comes to a group that is to go
+		!view.PendingRestart(v, set), // only its pods are waited for
+		trialRuns(v, set),            // of another only pods that are away may be on trial
+		!hasWritten(v, set),          // what has run may only be away
 	} {
 		rank *= 2
 		if first {
