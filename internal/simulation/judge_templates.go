@@ -46,6 +46,9 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	head := &w.commits[w.fetched()]
 	hash := w.templates[wanted].hash
 	j.snapshotProven(w, s, hash)
+	if w.hasJoinedOn(w.setIndex(s.name), hash) {
+		w.verified(s, wanted) // a pod was made on it before the set went back to another one, and runs it
+	}
 	byHand := s.byHand // it gets back what a daemon had decided of it
 	s.byHand = false
 	// Where no pod has come up on the one before, it may be tried: two were applied one after the other,
@@ -103,11 +106,16 @@ func (j *judge) snapshotProven(w *world, s *set, hash string) {
 func (w *world) proves(l *slot) {
 	l.pod.hasJoined = true
 	if w.templates[l.pod.template].hash == w.templates[l.set.template].hash {
-		if w.templates[l.set.proven].hash != w.templates[l.set.template].hash {
-			l.set.provenBefore = l.set.proven
-		}
-		l.set.proven = l.set.template
+		w.verified(l.set, l.set.template)
 	}
+}
+
+// verified: a pod has joined on this template of a set, whatever becomes of that pod.
+func (w *world) verified(s *set, template int) {
+	if w.templates[s.proven].hash != w.templates[template].hash {
+		s.provenBefore = s.proven
+	}
+	s.proven = template
 }
 
 // onTrial: pods of a set were made on its template, and none has ever joined on it.
