@@ -273,6 +273,7 @@ func (d *daemon) pass() (millis, error) {
 	if w.digest != nil {
 		digests(w.digest, &d.decision)
 	}
+	w.judge.takesFor(w, d)
 	w.tellDecision(d, &d.decision)
 	return d.act(&entry, &desired, &d.decision)
 }

@@ -17,17 +17,23 @@ const (
 	owedLong = 90 * second
 )
 
+// takesFor notes what a daemon takes the cluster for as soon as it has decided: it may be killed right after
+// the write that opens a budget.
+func (j *judge) takesFor(w *world, d *daemon) {
+	by, c := d.observed.Commands, &w.commits[d.want]
+	switch {
+	case by.Released == "true" || c.released || by.Paused == "true" || c.paused:
+		j.handsOff = never
+	case j.handsOff == never:
+		j.handsOff = w.now
+	}
+}
+
 // owes looks at a cluster that is paused or released, and has been so for a while in
 // which the database answered and nobody touched it.
 func (j *judge) owes(w *world, d *daemon) {
 	by, c := w.commanded(d), &w.commits[d.want]
 	released := by.Released == "true" || c.released
-	switch {
-	case released || by.Paused == "true" || c.paused:
-		j.handsOff = never
-	case j.handsOff == never:
-		j.handsOff = w.now
-	}
 	// What is aborted, or has stopped, holds nothing either.
 	stopped := by.Abort == "true" || d.says(gates.RestartStoppedRule)
 	if w.inGap() {

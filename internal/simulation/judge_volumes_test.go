@@ -102,10 +102,10 @@ func releasedInGap(w *world, age millis) {
 	deleted(w)
 	w.judge.lostRecord = w.now
 	w.commits[0].released = true
-	w.judge.owes(w, w.daemons[0])
+	w.judge.takesFor(w, w.daemons[0])
 	w.now += minute
 	w.commits[0].released = false
-	w.judge.owes(w, w.daemons[0])
+	w.judge.takesFor(w, w.daemons[0])
 	w.now += age
 	w.disrupts(&w.budgets[0])
 }
