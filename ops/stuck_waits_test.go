@@ -318,3 +318,26 @@ func TestAPodThatDoesNotRunSaysThatOnlyItsGroupBringsItAnotherTemplate(t *testin
 		assert.Equal(t, says, strings.Contains(words, "push the group back with one on which it runs"), "its group has left: %v; %s", left, words)
 	}
 }
+
+// Seed 6200266571: the only master was evicted while a restart waited for the pod of a data node, whose node had joined. A
+// node that is not master-eligible is never why nobody answers.
+func TestThePodOfARestartIsReplacedWithoutContactOnlyWhereItsNodeMayBecomeMaster(t *testing.T) {
+	for votes, replaced := range map[bool]string{true: hot + "-0", false: ""} {
+		s := twoGroups(t)
+		s.d.Sets = slices.Clone(s.d.Sets)
+		for i := range s.d.Sets {
+			s.d.Sets[i].MasterEligible = votes || s.d.Sets[i].Name != hot
+		}
+		s.onTemplate(map[string]string{hot: "t2", warm: "t1"})
+		s.podOf(hot + "-0").Ready = false
+		s.podOf(warm + "-0").Ready = false
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepDown, Started: s.o.At, Revision: s.d.Revision,
+			Restart: &model.Restart{Set: hot, Pod: hot + "-0", PodUID: "before", Since: s.o.At}}
+		s.o.Database.Contact, s.o.Stable.Unreachable = model.No, s.o.At.Add(-time.Second)
+		pod := ""
+		if d := s.inSync(); d.Disruptive != nil {
+			pod = d.Disruptive.Pod
+		}
+		assert.Equal(t, replaced, pod, "votes: %v", votes)
+	}
+}

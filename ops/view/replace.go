@@ -4,7 +4,7 @@ import "stevedore.dev/stevedore/ops/model"
 
 // Replaceable reports whether a pod that is not ready may be deleted: as far as anybody knows
 // its node is no member. If the only master-eligible node is stuck there is no contact, and
-// perhaps none if the pod of the restart is. A pod on a verified template may only be out of
+// perhaps none if the pod of the restart is and its node is master-eligible. A pod on a verified template may only be out of
 // reach, until no node has answered for PodLimit.
 func Replaceable(v *View, p *model.Pod) bool {
 	switch {
@@ -16,7 +16,7 @@ func Replaceable(v *View, p *model.Pod) bool {
 		return true // without a master nobody joins, and one that has just started may be what the quorum waits for
 	case lateSinceCreated(v, p) && (clusterStartsLong(v) || Unreachable(v) && othersWaitFor(v, p)):
 		return true
-	case Restarting(v) && v.Record.Operation.Restart.Pod == p.Name && v.Record.Operation.Restart.PodUID != p.UID:
+	case Votes(v, p.Set) && Restarting(v) && v.Record.Operation.Restart.Pod == p.Name && v.Record.Operation.Restart.PodUID != p.UID:
 		return true
 	case SoleVoter(v) == p.Set:
 		return PastPodLimit(v, v.Observed.Stable.Unreachable) || !JoinedBefore(v, p.Set, p.Template)
