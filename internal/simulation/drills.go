@@ -86,7 +86,7 @@ func (w *world) common() int {
 // copiesTable is what a snapshot that begins has of a table.
 func (w *world) copiesTable(index int) taken {
 	t := &w.tables[index]
-	c := taken{table: table{name: t.name, replicas: t.replicas, low: t.low, high: t.high, fixed: t.fixed, created: t.created}, operations: w.operations(t)}
+	c := taken{table: table{name: t.name, number: t.number, created: t.created}, operations: w.operations(t)}
 	for i := range w.shards {
 		if w.shards[i].table == index {
 			c.shards = append(c.shards, w.shards[i].bytes)

@@ -40,7 +40,7 @@ func (w *world) execDrill(d *daemon, statement string) (done bool, err error) {
 		if !t.drill {
 			w.violate("C", "a daemon takes the replicas of table %s away, which is none of a drill", t.name)
 		}
-		t.replicas, t.low, t.high, t.fixed = "0", 0, 0, true
+		t.number = numberOf("0")
 		w.reroute = max(w.now, 1)
 		return true, nil
 	}
@@ -122,8 +122,8 @@ func (w *world) fetchedTable(c *taken, snapshot, schema string, held bool) table
 		t.origin.operations = 0
 	}
 	t.name = as
-	if w.healed && t.low > 0 {
-		t.replicas, t.low, t.high, t.fixed = "0-1", 0, 1, false // people have done so with the others, whatever fits
+	if w.healed && t.Low > 0 {
+		t.number = numberOf("0-1") // people have done so with the others, whatever fits
 	}
 	return t
 }

@@ -85,8 +85,8 @@ func (w *world) heal() {
 	data = min(data, w.awaitsDisks())
 	for i := range w.tables {
 		t := &w.tables[i]
-		if t.fixed && t.low >= data || !t.fixed && t.low >= data {
-			t.replicas, t.low, t.high, t.fixed = "0-1", 0, 1, false
+		if t.Low >= data {
+			t.number = numberOf("0-1")
 		}
 	}
 	w.endsClaims()

@@ -272,8 +272,8 @@ func (j *judge) excludes(w *world, d *daemon, before, value string) {
 		if more == 0 || t.denied || j.disturbed >= min(d.readAt, w.sizedAt(d.want)) {
 			continue
 		}
-		if t.fixed && t.low >= stay && !t.filtered() {
-			w.violate("E", "the daemon drains nodes, and table %s wants %d copies on the %d that stay", t.name, t.low+1, stay)
+		if !t.Range && t.Low >= stay && !t.filtered() {
+			w.violate("E", "the daemon drains nodes, and table %s wants %d copies on the %d that stay", t.name, t.Low+1, stay)
 		}
 		if t.filtered() && !w.schedule.Start.Extend && w.mayUse(t, more) {
 			w.violate("E", "the daemon drains nodes, and table %s has a filter of its own, for which no exclusion counts", t.name)

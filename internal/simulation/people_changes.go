@@ -41,8 +41,7 @@ func (w *world) alterReplicas(it Item) {
 	w.judge.disturbed = w.now
 	t := &w.tables[it.A%w.common()]
 	choice := replicaChoices[it.B%len(replicaChoices)]
-	next := tableOf("", choice, "")
-	t.replicas, t.low, t.high, t.fixed = next.replicas, next.low, next.high, next.fixed
+	t.number = numberOf(choice)
 	w.reroute, w.dueKnown = max(w.now, 1), false
 	w.say("table %s: number_of_replicas = %s", t.name, choice)
 }

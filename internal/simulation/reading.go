@@ -98,7 +98,7 @@ func (d *daemon) read(db *model.Database, pods []model.Pod, detailed bool) {
 	w.readHealth(db, old)
 	db.UnreplicatedKnown, db.Unreplicated = true, old.Unreplicated[:0]
 	for i := range w.tables {
-		if t := &w.tables[i]; t.fixed && t.low == 0 && !t.denied && !t.hidden {
+		if t := &w.tables[i]; !t.Range && t.Low == 0 && !t.denied && !t.hidden {
 			db.Unreplicated = append(db.Unreplicated, t.name)
 		}
 	}

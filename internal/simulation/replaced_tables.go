@@ -111,8 +111,7 @@ func (w *world) execSwap(d *daemon, statement string, quoted []string) (done boo
 		if keptOf(t.name) == "" {
 			w.violate("C", "a daemon changes the replicas of table %s, which takes nobody's place", t.name)
 		}
-		of := tableOf(t.name, strings.Split(statement, "'")[1], t.created)
-		t.replicas, t.low, t.high, t.fixed = of.replicas, of.low, of.high, of.fixed
+		t.number = numberOf(strings.Split(statement, "'")[1])
 		w.reroute = max(w.now, 1)
 		return true, nil
 	}

@@ -7,10 +7,8 @@ import (
 )
 
 type table struct {
-	name      string
-	replicas  string
-	low, high int // of copies beside the primary; high -1 is all
-	fixed     bool
+	name string
+	number
 	created   string
 	partition string
 	of        string
@@ -166,16 +164,7 @@ func (w *world) desiredReplicas(t *table) int {
 }
 
 // wanted is how many replicas a table wants of so many nodes.
-func (t *table) wanted(nodes int) int {
-	if t.fixed {
-		return t.low
-	}
-	high := nodes - 1
-	if t.high >= 0 {
-		high = min(high, t.high)
-	}
-	return max(high, t.low)
-}
+func (t *table) wanted(nodes int) int { return t.On(nodes, t.Low) }
 
 // countWanted does so for each table, for who asks of each shard.
 func (w *world) countWanted() {
@@ -269,27 +258,20 @@ func (w *world) health(index, wanted int) (colour, missing, under int) {
 	return colour, missing, under
 }
 
-// tableOf is one that people make.
-func tableOf(name, replicas, version string) table {
-	t := table{name: name, replicas: replicas, created: version}
-	switch replicas {
-	case "0-1":
-		t.low, t.high = 0, 1
-	case "0-all":
-		t.low, t.high = 0, -1
-	case "1-all":
-		t.low, t.high = 1, -1
-	case "0-2":
-		t.low, t.high = 0, 2
-	default:
-		t.fixed = true
-		t.low = int(replicas[0] - '0')
-	}
-	return t
+// number is number_of_replicas, as it is written and read.
+type number struct {
+	replicas string
+	allocation.Replicas
+}
+
+func numberOf(replicas string) number {
+	n := number{replicas: replicas}
+	n.Replicas, _ = allocation.ParseReplicas(replicas)
+	return n
 }
 
 func (w *world) addTable(name, replicas string, shards int, version string) {
-	t := tableOf(name, replicas, version)
+	t := table{name: name, number: numberOf(replicas), created: version}
 	t.origin = origin{made: w.now, operations: int64(100 * (len(w.tables) + 1))}
 	at := len(w.tables)
 	if w.schedule.Start.Drills {

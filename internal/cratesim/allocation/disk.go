@@ -1,6 +1,10 @@
 package allocation
 
-import "strconv"
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
 
 // Watermark is a threshold of cluster.routing.allocation.disk.watermark: how full a disk
 // may be in percent, or how many bytes have to be free.
@@ -9,6 +13,42 @@ type Watermark struct {
 	Percent float64
 	Bytes   float64
 	IsBytes bool
+}
+
+// ParseWatermark reads one as the setting has it.
+func ParseWatermark(s string) Watermark {
+	w := Watermark{Text: s}
+	if p, ok := ParsePercent(s); ok {
+		w.Percent = p
+		return w
+	}
+	b, _ := ParseBytes(s)
+	w.Bytes, w.IsBytes = float64(b), true
+	return w
+}
+
+var bytesText = regexp.MustCompile(`(?i)^(\d+(?:\.\d+)?)(b|kb?|mb?|gb?|tb?|pb?)$`)
+
+// ParseBytes reads 40mb, 1gb, 512b.
+func ParseBytes(s string) (int64, bool) {
+	m := bytesText.FindStringSubmatch(s)
+	if m == nil {
+		return 0, s == "0" || s == "-1"
+	}
+	f, _ := strconv.ParseFloat(m[1], 64)
+	shift := strings.Index("bkmgtp", strings.ToLower(m[2][:1])) * 10
+	return int64(f * float64(int64(1)<<shift)), true
+}
+
+// ParsePercent reads 85% and 0.85.
+func ParsePercent(s string) (float64, bool) {
+	p, ok := strings.CutSuffix(s, "%")
+	if !ok {
+		f, err := strconv.ParseFloat(s, 64)
+		return f * 100, err == nil && f <= 1
+	}
+	f, err := strconv.ParseFloat(p, 64)
+	return f, err == nil && f >= 0 && f <= 100
 }
 
 // Above says whether the node has less free space than the watermark asks for.

@@ -54,7 +54,7 @@ func (c *Cluster) took(bytes int64, known bool) time.Time {
 // set it, which is how a test slows moves down.
 func (c *Cluster) recoveryRate() int64 {
 	const name = "indices.recovery.max_bytes_per_sec"
-	if rate, ok := parseBytes(c.Setting(name)); ok && rate > 0 && c.Setting(name) != settingIndex[name].Default {
+	if rate, ok := allocation.ParseBytes(c.Setting(name)); ok && rate > 0 && c.Setting(name) != settingIndex[name].Default {
 		return rate
 	}
 	return c.m.opts.RecoveryRate

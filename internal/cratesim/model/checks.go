@@ -1,5 +1,7 @@
 package model
 
+import "stevedore.dev/stevedore/internal/cratesim/allocation"
+
 // NodeCheck is a row of sys.node_checks.
 type NodeCheck struct {
 	Node         *Node
@@ -22,7 +24,7 @@ func (c *Cluster) NodeChecks(n *Node) []NodeCheck {
 		{ID: 3, Severity: 2, Passed: after <= expected && (expected < 0 || !set || wait > 0), Description: "If any of the \"expected data nodes\" recovery settings are set (or the deprecated \"expected nodes\" settings),the value of 'gateway.recover_after_time' must not be zero. Otherwise the \"expected (data) nodes\" setting wouldn't have any effect."},
 		{ID: 5, Severity: 3, Passed: !c.rules.Above(&n.place, c.rules.High), Description: "The high disk watermark is exceeded on the node. The cluster will attempt to relocate shards to another node. Please check the node disk usage."},
 		{ID: 6, Severity: 3, Passed: !c.rules.Above(&n.place, c.rules.Low), Description: "The low disk watermark is exceeded on the node. The cluster will not allocate new shards to the node. Please check the node disk usage."},
-		{ID: 7, Severity: 3, Passed: !c.rules.Above(&n.place, parseWatermark(c.Setting(allocationPrefix+"disk.watermark.flood_stage"))), Description: "The flood stage disk watermark is exceeded on the node. Table shards may be in read-only mode. Please check the node disk usage."},
+		{ID: 7, Severity: 3, Passed: !c.rules.Above(&n.place, allocation.ParseWatermark(c.Setting(allocationPrefix+"disk.watermark.flood_stage"))), Description: "The flood stage disk watermark is exceeded on the node. Table shards may be in read-only mode. Please check the node disk usage."},
 	}
 	if n.Version.AtLeast(5, 8) {
 		limit := c.settingInt("cluster.max_shards_per_node")

@@ -3,29 +3,17 @@ package model
 import (
 	"strconv"
 	"strings"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
-// ParseReplicas reads "1", "0-1", "0-all"; upper is -1 for "all".
-func ParseReplicas(s string) (lower, upper int, err *Error) {
-	bad := func() (int, int, *Error) {
-		return 0, 0, ErrIllegalArgument("The \"number_of_replicas\" range \"%s\" isn't valid", s)
+// parseReplicas reads number_of_replicas.
+func parseReplicas(s string) (allocation.Replicas, *Error) {
+	r, err := allocation.ParseReplicas(s)
+	if err != nil {
+		return r, ErrIllegalArgument("The \"number_of_replicas\" range \"%s\" isn't valid", s)
 	}
-	a, b, isRange := strings.Cut(s, "-")
-	lower, e := strconv.Atoi(a)
-	if e != nil || lower < 0 {
-		return bad()
-	}
-	if !isRange {
-		return lower, lower, nil
-	}
-	if b == "all" {
-		return lower, -1, nil
-	}
-	upper, e = strconv.Atoi(b)
-	if e != nil || upper < lower {
-		return bad()
-	}
-	return lower, upper, nil
+	return r, nil
 }
 
 // shardLimit refuses shards beyond cluster.max_shards_per_node times the data nodes, and a
@@ -43,8 +31,8 @@ func (c *Cluster) shardLimit(adds int) *Error {
 func (ix *Index) waitsForTooMany() *Error {
 	replicas := ix.want
 	if !strings.Contains(ix.Replicas, "-") {
-		if lower, _, err := ParseReplicas(ix.Replicas); err == nil {
-			replicas = lower
+		if r, err := parseReplicas(ix.Replicas); err == nil {
+			replicas = r.Low
 		}
 	}
 	return ix.waitsForMoreThan(1 + replicas)
@@ -68,8 +56,8 @@ func replicaNumber(changes []Assignment) (number int, given bool) {
 		case ch.Value == nil:
 			number, given = 0, true
 		case !strings.Contains(*ch.Value, "-"):
-			if lower, _, err := ParseReplicas(*ch.Value); err == nil {
-				number, given = lower, true
+			if r, err := parseReplicas(*ch.Value); err == nil {
+				number, given = r.Low, true
 			}
 		}
 	}

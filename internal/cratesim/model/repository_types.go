@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
 // repositoryParameter is a setting of a type of repository.
@@ -186,9 +188,9 @@ func (r *Repository) checkValues(v Version) *Error {
 		if r.Type == "azure" && name == "chunk_size" {
 			k.most = "256mb"
 		}
-		bytes, isBytes := parseBytes(value)
-		least, _ := parseBytes(k.least)
-		most, limited := parseBytes(k.most)
+		bytes, isBytes := allocation.ParseBytes(value)
+		least, _ := allocation.ParseBytes(k.least)
+		most, limited := allocation.ParseBytes(k.most)
 		switch {
 		case k.kind == "bool" && value != "true" && value != "false":
 			return fail("Failed to parse value [" + value + "] as only [true] or [false] are allowed.")
@@ -211,8 +213,8 @@ func (r *Repository) checkS3() *Error {
 		return nil
 	}
 	chunk, buffer := cmp.Or(r.Settings["chunk_size"], "1gb"), cmp.Or(r.Settings["buffer_size"], "100mb")
-	if c, _ := parseBytes(chunk); c > 0 {
-		if b, _ := parseBytes(buffer); c < b {
+	if c, _ := allocation.ParseBytes(chunk); c > 0 {
+		if b, _ := allocation.ParseBytes(buffer); c < b {
 			return errRepository(r.Name, "chunk_size ("+chunk+") can't be lower than buffer_size ("+buffer+").")
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
 // Restore is a restore that runs.
@@ -78,7 +80,7 @@ func (n *Node) Restore(spec RestoreSpec) (*Restore, *Error) {
 		return nil, err
 	}
 	run := &Restore{UUID: c.m.newID(), Repository: r.Name, Name: spec.Name, ID: id, takes: spec.Takes}
-	run.rate, _ = parseBytes(r.Settings["max_restore_bytes_per_sec"])
+	run.rate, _ = allocation.ParseBytes(r.Settings["max_restore_bytes_per_sec"])
 	for _, each := range list {
 		c.restoreTable(r, run, each)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
 // SettingType is how sys.cluster.settings shows a value.
@@ -167,29 +169,6 @@ func ParseDuration(s string) (time.Duration, bool) {
 	return time.Duration(f * float64(unit)), true
 }
 
-var bytesText = regexp.MustCompile(`(?i)^(\d+(?:\.\d+)?)(b|kb?|mb?|gb?|tb?|pb?)$`)
-
-// parseBytes reads 40mb, 1gb, 512b.
-func parseBytes(s string) (int64, bool) {
-	m := bytesText.FindStringSubmatch(s)
-	if m == nil {
-		return 0, s == "0" || s == "-1"
-	}
-	f, _ := strconv.ParseFloat(m[1], 64)
-	shift := strings.Index("bkmgtp", strings.ToLower(m[2][:1])) * 10
-	return int64(f * float64(int64(1)<<shift)), true
-}
-
-func parsePercent(s string) (float64, bool) {
-	p, ok := strings.CutSuffix(s, "%")
-	if !ok {
-		f, err := strconv.ParseFloat(s, 64)
-		return f * 100, err == nil && f <= 1
-	}
-	f, err := strconv.ParseFloat(p, 64)
-	return f, err == nil && f >= 0 && f <= 100
-}
-
 func (s *Setting) check(v string) *Error {
 	bad := func(kind string) *Error {
 		return ErrIllegalArgument("Failed to parse value [%s] for setting [%s]%s", v, s.Name, kind)
@@ -212,13 +191,13 @@ func (s *Setting) check(v string) *Error {
 			return ErrIllegalArgument("failed to parse setting [%s] with value [%s] as a time value: unit is missing or unrecognized", s.Name, v)
 		}
 	case BytesSetting:
-		_, isBytes := parseBytes(v)
-		if _, isPercent := parsePercent(v); !isBytes && !isPercent {
+		_, isBytes := allocation.ParseBytes(v)
+		if _, isPercent := allocation.ParsePercent(v); !isBytes && !isPercent {
 			return ErrIllegalArgument("failed to parse setting [%s] with value [%s] as a size in bytes: unit is missing or unrecognized", s.Name, v)
 		}
 	case WatermarkSetting:
-		_, isBytes := parseBytes(v)
-		if _, isPercent := parsePercent(v); !isBytes && !isPercent {
+		_, isBytes := allocation.ParseBytes(v)
+		if _, isPercent := allocation.ParsePercent(v); !isBytes && !isPercent {
 			return ErrIllegalArgument("failed to parse setting [%s] with value [%s] as a size in bytes: unit is missing or unrecognized", s.Name, v)
 		}
 	}
@@ -321,7 +300,7 @@ func (c *Cluster) checkWatermarks(next map[string]string) *Error {
 		if !ok {
 			v = c.Setting(name)
 		}
-		if _, isPercent := parsePercent(v); isPercent {
+		if _, isPercent := allocation.ParsePercent(v); isPercent {
 			percents++
 		} else {
 			sizes++

@@ -2,7 +2,6 @@ package model
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -281,14 +280,12 @@ func (s *Shard) dropCopy() {
 	s.copies = slices.Delete(s.copies, worst, worst+1)
 }
 
-// expand is how many replicas the index has by its range: one on each node that the
-// filters let it be on, within the range. Where that is fewer than the range begins with,
-// the number stays as it is (AutoExpandReplicas.getDesiredNumberOfReplicas); an index
-// that was just made has none then.
+// expand is how many replicas the index has by its range, of the nodes that the filters let it be
+// on; an index that was just made has none before.
 func (c *Cluster) expand(ix *Index) int {
-	lower, upper, err := ParseReplicas(ix.Replicas)
-	if err != nil || !strings.Contains(ix.Replicas, "-") {
-		return lower
+	replicas, err := parseReplicas(ix.Replicas)
+	if err != nil || !replicas.Range {
+		return replicas.Low
 	}
 	eligible := 0
 	for _, n := range c.members {
@@ -296,12 +293,5 @@ func (c *Cluster) expand(ix *Index) int {
 			eligible++
 		}
 	}
-	most := eligible - 1
-	if upper >= 0 {
-		most = min(most, upper)
-	}
-	if most < lower {
-		return ix.want
-	}
-	return most
+	return replicas.On(eligible, ix.want)
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
 
 // Snapshot is one snapshot that runs; an ended one is in its repository only.
@@ -277,7 +279,7 @@ func (m *Model) copying(r *Repository, l listing, s *Snapshot) time.Duration {
 			most = max(most, of[each.node])
 		}
 	}
-	rate, ok := parseBytes(r.Settings["max_snapshot_bytes_per_sec"])
+	rate, ok := allocation.ParseBytes(r.Settings["max_snapshot_bytes_per_sec"])
 	switch {
 	case !ok:
 		rate = 40 << 20

@@ -146,7 +146,7 @@ func (n *Node) CreateTable(spec TableSpec) (*Table, *Error) {
 	if spec.Replicas == "" {
 		spec.Replicas = "0-1"
 	}
-	if _, _, err := ParseReplicas(spec.Replicas); err != nil {
+	if _, err := parseReplicas(spec.Replicas); err != nil {
 		return nil, err
 	}
 	if spec.Shards == 0 {
@@ -290,7 +290,7 @@ func (n *Node) alterTable(t *Table, targets []*Index, template bool, changes []A
 			return errorOf("SQLParseException", "XX000", 400, 4000, "Cannot change a dynamic group setting, only concrete settings allowed.")
 		}
 		if ch.Name == "number_of_replicas" && ch.Value != nil {
-			if _, _, err := ParseReplicas(*ch.Value); err != nil {
+			if _, err := parseReplicas(*ch.Value); err != nil {
 				return err
 			}
 		} else if ch.Name != "number_of_replicas" && !tableSetting(ch.Name) {

@@ -12,17 +12,6 @@ const allocationPrefix = "cluster.routing.allocation."
 // filterKeys are the ids and names by which a cluster's filters know nodes.
 var filterKeys = []string{"_name", "_id", "_ip", "_host"}
 
-func parseWatermark(s string) allocation.Watermark {
-	w := allocation.Watermark{Text: s}
-	if p, ok := parsePercent(s); ok {
-		w.Percent = p
-		return w
-	}
-	b, _ := parseBytes(s)
-	w.Bytes, w.IsBytes = float64(b), true
-	return w
-}
-
 // takeTally draws up what the deciders would else count or parse again for every copy and
 // node. It is done before a round of allocation or an explanation, and kept true by assign
 // and relocate.
@@ -34,8 +23,8 @@ func (c *Cluster) takeTally() {
 		InitialPrimaries:   c.settingInt(allocationPrefix + "node_initial_primaries_recoveries"),
 		TotalShardsPerNode: c.settingInt(allocationPrefix + "total_shards_per_node"),
 		DiskThreshold:      settingBool(c.Setting(allocationPrefix + "disk.threshold_enabled")),
-		Low:                parseWatermark(c.Setting(allocationPrefix + "disk.watermark.low")),
-		High:               parseWatermark(c.Setting(allocationPrefix + "disk.watermark.high")),
+		Low:                allocation.ParseWatermark(c.Setting(allocationPrefix + "disk.watermark.low")),
+		High:               allocation.ParseWatermark(c.Setting(allocationPrefix + "disk.watermark.high")),
 		Awareness:          c.rules.Awareness[:0],
 	}
 	c.rules.Filters = c.filtersInEffect()
