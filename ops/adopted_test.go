@@ -336,7 +336,7 @@ func TestTheVolumesOfAnAdoptedClusterAreReplacedOnItsTemplate(t *testing.T) {
 		assert.Equal(t, model.AdoptedTemplate, p.template, name)
 		assert.Equal(t, 1, p.restarts, name)
 	}
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		assert.Equal(t, "slow", c.Class, c.Name)
 	}
 	assert.NotEmpty(t, w.record.Adopted)
@@ -377,7 +377,7 @@ func TestTheVolumesOfAnAdoptedClusterGrowWithoutARestart(t *testing.T) {
 	w.desired.Revision = "rev-larger"
 	w.run(200)
 	checkKept(t, w)
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		assert.Equal(t, w.desired.Volumes[0].Size, c.Capacity, c.Name)
 	}
 }

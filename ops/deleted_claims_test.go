@@ -49,7 +49,7 @@ func TestARestartStopsAtAPodWhoseClaimIsBeingDeletedAndGoesOnByAgreement(t *test
 			w.agrees(hot + "-1")
 			w.run(150)
 			checkRestarted(t, w, true)
-			assert.False(t, w.claims[1].Terminating)
+			assert.False(t, w.Claims[1].Terminating)
 			assert.Equal(t, 1, w.budgets["crate-data-c"])
 			assert.Equal(t, 1, reported(w, "ClaimBeingDeleted"))
 			assert.Empty(t, w.record.DeletedClaims)
@@ -70,7 +70,7 @@ func TestAVolumeThatMayGoIsReplacedByOneRestart(t *testing.T) {
 	w.agrees(hot + "-2")
 	w.run(100)
 	assert.Equal(t, []int{0, 0, 1}, w.restarts())
-	assert.False(t, w.claims[2].Terminating)
+	assert.False(t, w.Claims[2].Terminating)
 	w.deletesClaim(hot + "-2")
 	w.passes(5)
 	assert.Equal(t, 2, reported(w, "ClaimBeingDeleted"), "another claim of the same name is told again")
@@ -82,9 +82,9 @@ func TestAPodThatWasMadeSinceItsClaimWasDeletedIsNotRestartedForIt(t *testing.T)
 	w.run(60)
 	w.deletesClaim(hot + "-2")
 	w.agrees(hot + "-2")
-	late := w.claims[2]
+	late := w.Claims[2]
 	w.run(100)
-	w.claims[2] = late
+	w.Claims[2] = late
 	w.passes(60)
 	assert.Equal(t, []int{0, 0, 1}, w.restarts())
 }

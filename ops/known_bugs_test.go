@@ -196,11 +196,11 @@ func TestNodesThatComeWhileVolumesGrowGetLargeOnesToo(t *testing.T) {
 	w := grownWorld(t, sizeAfter)
 	w.desired.Sets[0].Replicas = 5
 	w.run(200)
-	assert.Len(t, w.claims, 5)
-	for _, c := range w.claims {
+	assert.Len(t, w.Claims, 5)
+	for _, c := range w.Claims {
 		assert.Equal(t, 200*gib, c.Capacity, c.Name)
 	}
-	assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot))
+	assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.Templates, hot))
 }
 
 // There, deleting the definition deleted the volumes.

@@ -21,16 +21,16 @@ type part struct {
 
 var parts = []part{
 	{"larger disks", func(w *world) { w.desired.Volumes = sized(w.desired, sizeAfter).Volumes }, func(t *testing.T, w *world) {
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, 200*gib, c.Capacity, c.Name)
 		}
-		assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot))
+		assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.Templates, hot))
 	}},
 	{"another storage class", func(w *world) {
 		size := w.desired.Volumes[0].Text
 		w.desired.Volumes = classed(w.desired, "slow", size).Volumes
 	}, func(t *testing.T, w *world) {
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			if c.Ordinal < w.replicasOf(hot) { // that of a node that has left stays as it is
 				assert.Equal(t, "slow", c.Class, c.Name)
 			}

@@ -226,7 +226,7 @@ func TestADeletionThatIsKilledAtAnyWriteEndsTheSame(t *testing.T) {
 		assert.Empty(t, w.sets)
 		require.Len(t, w.leftovers, 1)
 		assert.Equal(t, "Secret", w.leftovers[0].Object.Kind)
-		assert.NotEmpty(t, w.claims)
+		assert.NotEmpty(t, w.Claims)
 		assert.Contains(t, w.secrets, "user-system-c")
 		told := map[string]bool{}
 		for _, r := range w.reports {

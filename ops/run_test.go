@@ -42,7 +42,7 @@ func checkMade(t *testing.T, w *world, nodes int) {
 	for _, s := range w.sets {
 		require.False(t, s.InitialMasters, "initial_master_nodes leaves the template")
 	}
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		require.Equal(t, "id-1", c.ClusterID, c.Name)
 	}
 	for _, n := range w.nodeNames() {

@@ -34,11 +34,11 @@ func modifiedWorld(t *testing.T, from, to string) *world {
 
 func checkModified(t *testing.T, w *world, class string) {
 	t.Helper()
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		assert.Equal(t, class, c.Attributes, c.Name)
 		assert.Equal(t, class, c.Current, c.Name)
 	}
-	assert.Equal(t, model.SizeList("data0="+class), model.AttributesList(w.templates, hot), "later pods get such claims")
+	assert.Equal(t, model.SizeList("data0="+class), model.AttributesList(w.Templates, hot), "later pods get such claims")
 	assert.Zero(t, w.least["crate-data-c"], "the budget is as it was")
 	assert.Nil(t, w.record.Growth)
 	assert.Nil(t, w.record.Operation)
@@ -70,7 +70,7 @@ func TestVolumesGetAnotherAttributesClassWithoutARestart(t *testing.T) {
 	for _, c := range []struct{ name, from string }{{"where there was none", ""}, {"where there was another one", "silver"}} {
 		t.Run(c.name, func(t *testing.T) {
 			w := modifiedWorld(t, c.from, "gold")
-			w.claims = append(w.claims, w.newClaim("data0-"+hot+"-7", hot, 7)) // of a pod that is scaled away
+			w.MakeClaims(hot, 7, []string{"data0"}, w.now) // of a pod that is scaled away
 			w.run(60)
 			checkModified(t, w, "gold")
 			assert.Equal(t, "data0-"+hot+"-0=gold", w.asked[0], "the first one goes alone")
@@ -123,7 +123,7 @@ func TestNothingHoldsUpAnotherAttributesClass(t *testing.T) {
 			w := modifiedWorld(t, "", "gold")
 			c.so(w)
 			w.twenty()
-			for _, claim := range w.claims {
+			for _, claim := range w.Claims {
 				assert.Equal(t, "gold", claim.Current, claim.Name)
 			}
 		})
@@ -214,7 +214,7 @@ func TestVolumesGrowThoughTheyCannotHaveTheClass(t *testing.T) {
 			c.so(w)
 			w.twenty()
 			d := w.twenty()
-			for _, claim := range w.claims {
+			for _, claim := range w.Claims {
 				assert.Equal(t, 200*gib, claim.Capacity, claim.Name)
 			}
 			waitOf(t, d, c.says)
@@ -258,16 +258,16 @@ func TestOfANewClusterTheDroppedClassIsNamedToo(t *testing.T) {
 
 func TestAClassOfAClaimThatIsOnlyByHandStays(t *testing.T) {
 	w := modifiedWorld(t, "", "")
-	w.claims[1].Attributes = "gold"
+	w.Claims[1].Attributes = "gold"
 	w.slowClass = "gold"
 	w.twenty()
 	w.slowClass = ""
 	w.twenty()
-	assert.Equal(t, "gold", w.claims[1].Current)
+	assert.Equal(t, "gold", w.Claims[1].Current)
 	w.desired = sized(w.desired, sizeAfter)
 	w.desired.Revision = "rev-grow"
 	w.run(60)
-	assert.Equal(t, "gold", w.claims[1].Current)
+	assert.Equal(t, "gold", w.Claims[1].Current)
 	checkGrown(t, w)
 }
 
@@ -340,7 +340,7 @@ func TestWhichAttributesClassesAreRefused(t *testing.T) {
 // what they have.
 func TestAClassThatCameIntoEffectMidwayStays(t *testing.T) {
 	w := modifiedWorld(t, "", "gold")
-	for i := 0; w.claims[0].Current == "" && i < 40; i++ {
+	for i := 0; w.Claims[0].Current == "" && i < 40; i++ {
 		w.passes(1)
 	}
 	w.noClass = "gold"
@@ -409,7 +409,7 @@ func TestVolumesThatAreReplacedComeWithTheClass(t *testing.T) {
 	w.run(600)
 	checkReplaced(t, w, "slow", 100*gib)
 	assert.Empty(t, w.asked)
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		assert.Equal(t, "gold", c.Current, c.Name)
 	}
 	assert.Equal(t, 2, w.made[hot])
@@ -420,8 +420,8 @@ func TestVolumesOfASuspendedClusterGetTheClass(t *testing.T) {
 	w.desired = attributed(w.desired, "gold")
 	w.rest(60)
 	checkSuspended(t, w)
-	assert.Len(t, w.claims, 3)
-	for _, c := range w.claims {
+	assert.Len(t, w.Claims, 3)
+	for _, c := range w.Claims {
 		assert.Equal(t, "gold", c.Current, c.Name)
 	}
 	w.desired = attributed(sized(wantedCluster(3), sizeBefore), "gold")

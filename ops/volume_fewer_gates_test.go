@@ -147,9 +147,9 @@ func TestFewerDisksAndAnotherChangeInOneCommit(t *testing.T) {
 				assert.Equal(t, []string{"data0"}, w.disksOf(hot))
 				assert.Len(t, w.shards, 12, "each copy is there")
 				assert.Empty(t, w.asleep)
-				free := slices.DeleteFunc(slices.Clone(w.claims), func(c model.Claim) bool { return c.Template == "data0" })
+				free := slices.DeleteFunc(slices.Clone(w.Claims), func(c model.Claim) bool { return c.Template == "data0" })
 				assert.GreaterOrEqual(t, len(free), 4, "nobody deletes a claim")
-				w.claims = slices.DeleteFunc(w.claims, func(c model.Claim) bool { return c.Template != "data0" })
+				w.Claims = slices.DeleteFunc(w.Claims, func(c model.Claim) bool { return c.Template != "data0" })
 				other.done(t, w)
 				checkQuiet(t, w)
 			})
@@ -206,8 +206,8 @@ func TestAFreeClaimHoldsNothingUp(t *testing.T) {
 				_, _ = w.pass()
 			}
 			c.so(w)
-			i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Template == "data1" && c.Ordinal == 0 })
-			w.claims[i].Terminating, w.claims[i].Deleted = true, w.now
+			i := slices.IndexFunc(w.Claims, func(c model.Claim) bool { return c.Template == "data1" && c.Ordinal == 0 })
+			w.Claims[i].Terminating, w.Claims[i].Deleted = true, w.now
 			var d model.Decision
 			for range 20 {
 				d, _ = w.pass()

@@ -24,8 +24,8 @@ func twoDisksWorld(t *testing.T) *world {
 // checkFewer checks what holds when each pod does with one disk.
 func checkFewer(t *testing.T, w *world) {
 	t.Helper()
-	require.Len(t, w.templates, 1, "the StatefulSet was recreated without the claim template")
-	assert.Len(t, w.claims, 6, "nobody deletes a claim")
+	require.Len(t, w.Templates, 1, "the StatefulSet was recreated without the claim template")
+	assert.Len(t, w.Claims, 6, "nobody deletes a claim")
 	for pod := range w.pods {
 		assert.False(t, w.uses(pod, "data1"), pod)
 		assert.True(t, w.uses(pod, "data0"), pod)
@@ -168,7 +168,7 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 		{"another template", func(w *world) { w.template, w.desired.Revision = "t2", "rev-t2" }, nil, checkFewer},
 		{"a larger size", func(w *world) { w.desired = disked(w.desired, 1, sizeAfter); w.backAgain = 1 }, nil, func(t *testing.T, w *world) {
 			checkFewer(t, w)
-			for _, claim := range w.claims {
+			for _, claim := range w.Claims {
 				assert.Equal(t, claim.Template == "data0", claim.Capacity == 200*gib, claim.Name)
 			}
 		}},
@@ -176,7 +176,7 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 			w.desired.Sets = slices.Clone(w.desired.Sets)
 			w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
 		}, nil, func(t *testing.T, w *world) {
-			require.Len(t, w.templates, 1)
+			require.Len(t, w.Templates, 1)
 			assert.Len(t, w.shards, 18)
 			assert.Empty(t, w.asleep)
 			checkQuiet(t, w)

@@ -23,10 +23,10 @@ func grownWorld(t *testing.T, text string) *world {
 
 func checkGrown(t *testing.T, w *world) {
 	t.Helper()
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		assert.Equal(t, 200*gib, c.Capacity, c.Name)
 	}
-	assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot), "later pods get such claims")
+	assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.Templates, hot), "later pods get such claims")
 	assert.Equal(t, 2, w.made[hot], "the StatefulSet was recreated once")
 	assert.Zero(t, w.least["crate-data-c"], "the budget is as it was")
 	assert.Equal(t, 1, w.budgets["crate-data-c"])
@@ -50,9 +50,9 @@ func TestTheFirstClaimGrowsAlone(t *testing.T) {
 	w := grownWorld(t, sizeAfter)
 	// Claims of another template, which have their size, are no sign that this one can grow.
 	w.desired.Volumes = append(w.desired.Volumes, model.VolumeTemplate{Set: hot, Name: "debug", Text: "64Gi", Size: 64 * gib})
-	w.claims = append(w.claims, model.Claim{Name: "debug-" + hot + "-0", Set: hot, Template: "debug", UID: "d0", Phase: "Bound", Requested: 64 * gib, Capacity: 64 * gib})
+	w.Claims = append(w.Claims, model.Claim{Name: "debug-" + hot + "-0", Set: hot, Template: "debug", UID: "d0", Phase: "Bound", Requested: 64 * gib, Capacity: 64 * gib})
 	// Nor is one that waits for its volume.
-	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-9", Set: hot, Ordinal: 9, Template: "data0", UID: "d9", Phase: "Pending", Requested: 200 * gib})
+	w.Claims = append(w.Claims, model.Claim{Name: "data0-" + hot + "-9", Set: hot, Ordinal: 9, Template: "data0", UID: "d9", Phase: "Pending", Requested: 200 * gib})
 	for i := 0; len(w.asked) == 0 && i < 40; i++ {
 		_, err := w.pass()
 		require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestNothingHoldsUpAVolumeThatHasToGrow(t *testing.T) {
 				require.NoError(t, err)
 			}
 			grown := 0
-			for _, claim := range w.claims {
+			for _, claim := range w.Claims {
 				if claim.Capacity == 200*gib {
 					grown++
 				}
@@ -171,7 +171,7 @@ func TestAFailedGrowthIsNamedAndCanBeTakenBackToLess(t *testing.T) {
 	w.desired = sized(w.desired, "120Gi")
 	w.desired.Revision = "rev-120"
 	w.run(60)
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		assert.Equal(t, 120*gib, c.Capacity, c.Name)
 	}
 	assert.Equal(t, 2, w.made[hot])
@@ -181,7 +181,7 @@ func TestAFailedGrowthIsNamedAndCanBeTakenBackToLess(t *testing.T) {
 func TestANewClaimIsNoGrowth(t *testing.T) {
 	w := newWorld(t, sized(wantedCluster(3), sizeBefore))
 	w.run(40)
-	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-3", Set: hot, Ordinal: 3, Phase: "Pending", Template: "data0", UID: "u3", Requested: 100 * gib})
+	w.Claims = append(w.Claims, model.Claim{Name: "data0-" + hot + "-3", Set: hot, Ordinal: 3, Phase: "Pending", Template: "data0", UID: "u3", Requested: 100 * gib})
 	_, err := w.pass()
 	require.NoError(t, err)
 	assert.Nil(t, w.record.Growth)
@@ -329,7 +329,7 @@ func TestAnOfflineDriverHasItsPodsRestartedByPolicy(t *testing.T) {
 			}
 			assert.Equal(t, model.Done, d.Verdict, "%v", d.Waits)
 			assert.Nil(t, d.Record.Growth)
-			for _, claim := range w.claims {
+			for _, claim := range w.Claims {
 				assert.Equal(t, 200*gib, claim.Capacity, claim.Name)
 			}
 		})
@@ -361,7 +361,7 @@ func TestAnOfflineGrowthSurvivesAKillAtEachWrite(t *testing.T) {
 		return w
 	}
 	cutOff(t, offline, someOrEach(7), 750, func(t *testing.T, w *world, _ model.Decision) {
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, 200*gib, c.Capacity, c.Name)
 		}
 		for name, p := range w.pods {
@@ -369,7 +369,7 @@ func TestAnOfflineGrowthSurvivesAKillAtEachWrite(t *testing.T) {
 		}
 		assert.Nil(t, w.record.Growth)
 		assert.Nil(t, w.record.Operation)
-		assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.templates, hot))
+		assert.Equal(t, model.SizeList("data0="+sizeAfter), model.Sizes(w.Templates, hot))
 	})
 }
 

@@ -29,7 +29,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w := midway(t)
 		w.desired, w.backAgain = classed(w.desired, "fast", sizeBefore), 1
 		w.run(900)
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, "fast", c.Class, c.Name)
 		}
 		assert.Empty(t, w.excluded())
@@ -44,7 +44,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 			d, _ = w.pass()
 		}
 		old := 0
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			if c.Class == "fast" {
 				old++
 			}
@@ -72,7 +72,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		}
 		assert.Empty(t, w.excluded(), "the exclusion is given back")
 		assert.Nil(t, w.record.Operation)
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, "fast", c.Class, c.Name)
 			assert.False(t, c.Terminating, c.Name)
 		}
@@ -98,10 +98,10 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		}
 		require.NotNil(t, view.Recorded(w.record.Sets, warm))
 		w.run(900)
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, "slow", c.Class, c.Name)
 		}
-		assert.Len(t, w.claims, 4)
+		assert.Len(t, w.Claims, 4)
 		assert.Len(t, w.shards, 15)
 		assert.Empty(t, w.excluded())
 	})
@@ -138,7 +138,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w.template = "t2"
 		w.desired.Revision = "rev-t2"
 		w.run(1200)
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, "slow", c.Class, c.Name)
 		}
 		for name, p := range w.pods {
@@ -149,7 +149,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w := midway(t)
 		w.desired.Version, w.desired.Revision = "5.10.2", "rev-version"
 		w.run(1200)
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, "slow", c.Class, c.Name)
 		}
 	})
@@ -158,7 +158,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		w.desired.Sets = slices.Clone(w.desired.Sets)
 		w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-4"
 		w.run(1200)
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, "slow", c.Class, c.Name)
 		}
 	})

@@ -38,7 +38,7 @@ func consentingWorld(t *testing.T) *world {
 
 func checkReplaced(t *testing.T, w *world, class string, size int64) {
 	t.Helper()
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		assert.Equal(t, class, c.Class, c.Name)
 		assert.Equal(t, size, c.Capacity, c.Name)
 		assert.False(t, c.Terminating, c.Name)
@@ -130,7 +130,7 @@ func TestNoVolumeIsReplacedWithoutWhatItNeeds(t *testing.T) {
 			for name, p := range w.pods {
 				assert.Zero(t, p.restarts, name)
 			}
-			for _, claim := range w.claims {
+			for _, claim := range w.Claims {
 				assert.False(t, claim.Terminating, claim.Name)
 			}
 			assert.Empty(t, w.excluded())
@@ -158,7 +158,7 @@ func TestACopyOnEachNodeIsNotAwaitedOfANodeThatIsDrained(t *testing.T) {
 				_, err := w.pass()
 				require.NoError(t, err)
 			}
-			for _, c := range w.claims {
+			for _, c := range w.Claims {
 				assert.Equal(t, "slow", c.Class, c.Name)
 			}
 			assert.Nil(t, w.record.Replacing)
@@ -180,7 +180,7 @@ func TestAVolumeOfFewVotersIsNotReplaced(t *testing.T) {
 	}
 	assert.Contains(t, reasons(d.Waits), "volumes-replaced")
 	assert.True(t, slices.ContainsFunc(d.Waits, func(r model.Reason) bool { return strings.Contains(r.Message, "add nodes first") }), "%v", d.Waits)
-	assert.False(t, w.claims[0].Terminating)
+	assert.False(t, w.Claims[0].Terminating)
 }
 
 // What a growth and a replacement say when one comes upon the other: nothing has succeeded before
@@ -196,7 +196,7 @@ func TestAGrowthAndAReplacementSaySuccessOnlyWhereItIsSo(t *testing.T) {
 		require.NotNil(t, w.record.Growth)
 		w.desired = classed(w.desired, "slow", sizeBefore)
 		w.run(900)
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, "slow", c.Class, c.Name)
 		}
 		assert.Zero(t, reported(w, "VolumesGrown"))
@@ -212,7 +212,7 @@ func TestAGrowthAndAReplacementSaySuccessOnlyWhereItIsSo(t *testing.T) {
 		}
 		w.desired, w.backAgain = classed(w.desired, "fast", sizeAfter), 1
 		w.run(900)
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			assert.Equal(t, w.desired.Volumes[0].Size, c.Capacity, c.Name)
 		}
 		assert.Equal(t, 1, reported(w, "VolumesGrown"))
@@ -280,10 +280,10 @@ func TestAVolumeThatGoesStaysExcludedUntilItsPodHasGone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := consentingWorld(t)
 			w.desired = classed(w.desired, "slow", sizeBefore)
-			for i := 0; i < 400 && !w.claims[0].Terminating; i++ {
+			for i := 0; i < 400 && !w.Claims[0].Terminating; i++ {
 				_, _ = w.pass()
 			}
-			require.True(t, w.claims[0].Terminating)
+			require.True(t, w.Claims[0].Terminating)
 			c.so(w)
 			w.desired.Revision = "rev-midway"
 			require.Len(t, w.excluded(), 1)
@@ -317,7 +317,7 @@ func TestAReplacementSurvivesAKillAtEachWrite(t *testing.T) {
 	}
 	cutOff(t, start, someOrEach(7), 450, func(t *testing.T, w *world, last model.Decision) {
 		if w.lose && slices.Contains(reasons(last.Refusals), "volume-change-not-supported") {
-			assert.Equal(t, "fast", w.templates[0].Class)
+			assert.Equal(t, "fast", w.Templates[0].Class)
 			for name, p := range w.pods {
 				assert.Zero(t, p.restarts, name)
 			}
@@ -339,8 +339,8 @@ func TestAClaimOfAnotherGroupThatSomebodyHasMadeLargerStays(t *testing.T) {
 	w.desired.Revision = "rev-consent"
 	w.run(40)
 	byHand := func() *model.Claim {
-		i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Set == warm && c.Ordinal == 0 })
-		return &w.claims[i]
+		i := slices.IndexFunc(w.Claims, func(c model.Claim) bool { return c.Set == warm && c.Ordinal == 0 })
+		return &w.Claims[i]
 	}
 	was := byHand().UID
 	byHand().Requested, byHand().Capacity = 300*gib, 300*gib
@@ -354,7 +354,7 @@ func TestAClaimOfAnotherGroupThatSomebodyHasMadeLargerStays(t *testing.T) {
 	for range 400 {
 		_, _ = w.pass()
 	}
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		if c.Set == hot {
 			assert.Equal(t, "slow", c.Class, c.Name)
 		}
@@ -367,12 +367,12 @@ func TestAClaimOfAnotherGroupThatSomebodyHasMadeLargerStays(t *testing.T) {
 // Of the same group too, as long as that does not become smaller.
 func TestAClaimThatSomebodyHasMadeLargerStays(t *testing.T) {
 	w := consentingWorld(t)
-	w.claims[1].Requested, w.claims[1].Capacity = 300*gib, 300*gib
+	w.Claims[1].Requested, w.Claims[1].Capacity = 300*gib, 300*gib
 	for range 60 {
 		_, _ = w.pass()
 	}
 	assert.Nil(t, w.record.Replacing)
-	assert.False(t, w.claims[1].Terminating)
+	assert.False(t, w.Claims[1].Terminating)
 	assert.Empty(t, w.excluded())
 }
 

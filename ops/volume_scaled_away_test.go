@@ -16,14 +16,14 @@ import (
 // was scaled away before: its volume has grown too, and its file system follows when a pod mounts it.
 func scaledAway(t *testing.T) *world {
 	w := grownWorld(t, sizeAfter)
-	w.claims = append(w.claims, model.Claim{Name: "data0-" + hot + "-3", Set: hot, Ordinal: 3, Phase: "Bound", Template: "data0", UID: "u3", Class: "fast", ClusterID: w.clusterID, Requested: 100 * gib, Capacity: 100 * gib})
+	w.Claims = append(w.Claims, model.Claim{Name: "data0-" + hot + "-3", Set: hot, Ordinal: 3, Phase: "Bound", Template: "data0", UID: "u3", Class: "fast", ClusterID: w.clusterID, Requested: 100 * gib, Capacity: 100 * gib})
 	w.run(60)
 	return w
 }
 
 func TestTheClaimOfANodeThatWasScaledAwayGrowsWithTheOthersAndItsFileSystemWithItsPod(t *testing.T) {
 	w := scaledAway(t)
-	left := &w.claims[3]
+	left := &w.Claims[3]
 	assert.Equal(t, []int64{200 * gib, 100 * gib}, []int64{left.Requested, left.Capacity}, "its volume is larger, and no pod has mounted it")
 	assert.Nil(t, w.record.Growth, "nothing more can be done for it")
 	assert.Equal(t, 2, w.made[hot], "the StatefulSet was recreated once")
@@ -35,7 +35,7 @@ func TestTheClaimOfANodeThatWasScaledAwayGrowsWithTheOthersAndItsFileSystemWithI
 		require.NoError(t, err)
 		assert.NotContains(t, reasons(d.Waits), "size-not-visible")
 	}
-	assert.Equal(t, 200*gib, w.claims[3].Capacity)
+	assert.Equal(t, 200*gib, w.Claims[3].Capacity)
 	assert.Equal(t, 1, reported(w, "VolumesGrowing"), "a pod that mounts its volume is no growth")
 	assert.Equal(t, 1, reported(w, "VolumesGrown"))
 	assert.Equal(t, model.StageVerified, w.record.Stage)

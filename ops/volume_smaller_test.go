@@ -65,7 +65,7 @@ func TestSmallerVolumesAreLookedAtBeforeTheFirstNodeIsDrained(t *testing.T) {
 			if c.refused == "" && c.says == "" {
 				w.run(600)
 				assert.NotEmpty(t, w.renamed)
-				assert.Equal(t, w.desired.Volumes[0].Size, w.claims[0].Capacity)
+				assert.Equal(t, w.desired.Volumes[0].Size, w.Claims[0].Capacity)
 				return
 			}
 			var d model.Decision
@@ -126,7 +126,7 @@ func TestWhatIsTooSmallPassesByEachRemedy(t *testing.T) {
 			assert.Equal(t, []string{"volumes-too-small"}, reasons(d.Refusals))
 			c.cure(w)
 			w.run(1200)
-			for _, claim := range w.claims {
+			for _, claim := range w.Claims {
 				assert.Equal(t, w.desired.Volumes[0].Size, claim.Capacity, claim.Name)
 			}
 			assert.Empty(t, w.excluded())
@@ -160,8 +160,8 @@ func TestOnlyTheClaimsOfWhatBecameSmallerAreReplaced(t *testing.T) {
 	w.desired.Revision = "rev-consent"
 	w.run(40)
 	uids := map[string]string{}
-	for i := range w.claims {
-		c := &w.claims[i]
+	for i := range w.Claims {
+		c := &w.Claims[i]
 		if uids[c.Name] = c.UID; c.Name == "data1-"+hot+"-0" {
 			c.Requested, c.Capacity = 300*gib, 300*gib
 		}
@@ -173,7 +173,7 @@ func TestOnlyTheClaimsOfWhatBecameSmallerAreReplaced(t *testing.T) {
 	}
 	assert.Nil(t, w.record.Replacing)
 	assert.Equal(t, model.StageVerified, w.record.Stage)
-	for _, c := range w.claims {
+	for _, c := range w.Claims {
 		switch {
 		case c.Template == "data0":
 			assert.Equal(t, 50*gib, c.Capacity, c.Name)

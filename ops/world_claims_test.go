@@ -42,27 +42,22 @@ func (w *world) deletesClaim(pod string) {
 func (w *world) agrees(pod string) { w.changesClaim(pod, func(c *model.Claim) { c.Replace = true }) }
 
 func (w *world) changesClaim(pod string, change func(*model.Claim)) {
-	i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Of(pod) })
+	i := slices.IndexFunc(w.Claims, func(c model.Claim) bool { return c.Of(pod) })
 	require.GreaterOrEqual(w.t, i, 0, pod)
-	change(&w.claims[i])
+	change(&w.Claims[i])
 }
 
 // takesClaims: with the pod goes what somebody has deleted, and the next one gets an empty volume.
 func (w *world) takesClaims(pod string) {
-	for i := range w.claims {
-		if c := &w.claims[i]; c.Of(pod) && c.Terminating {
-			require.True(w.t, c.Replace, "D: %s goes with its volume, and nobody has agreed", pod)
-			was := *c
-			*c = w.newClaim(was.Name, was.Set, was.Ordinal)
-			c.UID = was.UID + "-again"
-			w.emptied(was.Set + "/" + lastOf(pod))
-		}
+	for _, c := range w.Claims {
+		require.True(w.t, c.Replace || !c.Terminating || !c.Of(pod), "D: %s goes with its volume, and nobody has agreed", pod)
 	}
+	w.RenewClaims(pod, w.now, func(c *model.Claim, _ int64) { w.emptied(c.Set + "/" + lastOf(pod)) })
 }
 
 // DeletedClaims are those that somebody has deleted.
 func (w *world) DeletedClaims(context.Context) ([]model.Claim, error) {
-	return slices.DeleteFunc(slices.Clone(w.claims), func(c model.Claim) bool { return !c.Terminating }), nil
+	return slices.DeleteFunc(slices.Clone(w.Claims), func(c model.Claim) bool { return !c.Terminating }), nil
 }
 
 // emptied: the node of a pod comes on an empty volume, with another id and without its shards.
@@ -84,11 +79,11 @@ func (w *world) emptied(node string) {
 
 // DeleteClaim asserts that the node was drained.
 func (w *world) DeleteClaim(_ context.Context, name, uid string) error {
-	i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Name == name && c.UID == uid })
+	i := slices.IndexFunc(w.Claims, func(c model.Claim) bool { return c.Name == name && c.UID == uid })
 	if i < 0 {
 		return nil
 	}
-	c := &w.claims[i]
+	c := &w.Claims[i]
 	id := w.nodeID(fmt.Sprintf("%s/%d", c.Set, c.Ordinal))
 	if !c.Terminating {
 		w.write(func() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/cluster"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -126,7 +127,7 @@ func (w *world) refill() int {
 }
 
 // move takes two shards off excluded nodes, as CrateDB does at once.
-func (w *world) move(nodes []model.Node) int {
+func (w *world) move(db *model.Database) int {
 	if w.snapshot > 0 {
 		if w.snapshot--; w.snapshot > 0 {
 			w.stuck = true
@@ -139,22 +140,16 @@ func (w *world) move(nodes []model.Node) int {
 	if w.void {
 		return w.refill()
 	}
-	moved := 0
-	for i := range w.shards {
-		s := &w.shards[i]
-		if moved == 2 || !slices.Contains(w.excluded(), s.Node) {
-			continue
-		}
-		for _, n := range nodes {
-			taken := slices.ContainsFunc(w.shards, func(o model.Shard) bool { return o.Table == s.Table && o.ID == s.ID && o.Node == n.ID })
-			if !taken && !slices.Contains(w.excluded(), n.ID) && !strings.HasPrefix(n.Name, "crate-master-") && w.zoneTakes(s, n.ID, nodes) {
-				s.Node = n.ID
-				moved++
-				break
-			}
-		}
-	}
+	p := w.place(db)
+	moved := p.Move(2)
+	w.shards = p.Rows()
 	return moved
+}
+
+// place asks CrateDB's deciders of what is on the nodes that hold data.
+func (w *world) place(db *model.Database) *cluster.Placement {
+	members := slices.DeleteFunc(slices.Clone(db.Nodes), func(n model.Node) bool { return strings.HasPrefix(n.Name, "crate-master-") })
+	return cluster.Place(members, &db.Settings, w.tables, w.shards)
 }
 
 func (w *world) seeData(o *model.Observed, db *model.Database) {
@@ -170,19 +165,19 @@ func (w *world) seeData(o *model.Observed, db *model.Database) {
 			n.Attributes = map[string]string{"zone": z}
 		}
 	}
-	running := w.snapshot
-	w.seeZones(db)
-	db.Relocating = w.move(db.Nodes)
-	db.ShardsKnown, db.AllocationKnown = true, true
-	db.Snapshots = min(running, 1)
-	db.Shards = w.shown()
-	db.Tables = slices.Clone(w.tables)
 	db.Settings = model.AllocationSettings{Exclude: map[string]string{}, ShardsPerNode: 1000, TotalShardsPerNode: -1}
 	maps.Copy(db.Settings.Exclude, w.beside)
 	w.seeAwareness(db)
 	if list := strings.Join(w.excluded(), ","); list != "" {
 		db.Settings.Exclude["_id"] = list
 	}
+	running := w.snapshot
+	w.seeZones(db)
+	db.Relocating = w.move(db)
+	db.ShardsKnown, db.AllocationKnown = true, true
+	db.Snapshots = min(running, 1)
+	db.Shards = w.shown()
+	db.Tables = slices.Clone(w.tables)
 	for i := range o.Pods {
 		if p := &o.Pods[i]; w.departing[p.Set] != nil {
 			for _, s := range w.sets {

@@ -28,7 +28,7 @@ type toyDisks struct {
 // disksOf are the claim templates of a StatefulSet that is there; data0 where the world knows none.
 func (w *world) disksOf(set string) []string {
 	var out []string
-	for _, v := range w.templatesOf(set) {
+	for _, v := range w.TemplatesOf(set) {
 		out = append(out, v.Name)
 	}
 	if out == nil {
@@ -53,26 +53,10 @@ func disked(d model.Desired, disks int, text string) model.Desired {
 	return d
 }
 
-// volumesIn are the claim templates that a StatefulSet is made with.
-func (w *world) volumesIn(e model.EffectiveSet) []model.VolumeTemplate {
-	var out []model.VolumeTemplate
-	for _, v := range w.desired.Volumes {
-		if _, ok := e.Sizes.Size(v.Name); v.Set == e.Name && (ok || e.Sizes == "") {
-			out = append(out, v)
-		}
-	}
-	for _, name := range e.Sizes.Names() {
-		if !slices.ContainsFunc(out, func(v model.VolumeTemplate) bool { return v.Name == name }) {
-			out = append(out, model.VolumeTemplate{Set: e.Name, Name: name, Class: "fast"})
-		}
-	}
-	return out
-}
-
 // fewerChanges are the differences between what is live and a definition with fewer disks.
 func (w *world) fewerChanges() []model.Change {
 	var out []model.Change
-	for _, v := range w.templates {
+	for _, v := range w.Templates {
 		desired := slices.ContainsFunc(w.desired.Volumes, func(o model.VolumeTemplate) bool { return o.Set == v.Set && o.Name == v.Name })
 		if w.desiresSet(v.Set) && !desired {
 			out = append(out, model.Change{Class: model.ChangeFewerDisks, Set: v.Set, Path: "spec.volumeClaimTemplates[" + v.Name + "]"})
@@ -94,7 +78,7 @@ func (w *world) setUnused(set, disks string) {
 
 // getsDisks: a pod is made from what is live.
 func (w *world) getsDisks(set, pod string) {
-	if len(w.templatesOf(set)) == 0 {
+	if len(w.TemplatesOf(set)) == 0 {
 		return
 	}
 	if w.has == nil {
@@ -180,7 +164,7 @@ func (w *world) seeDisks(o *model.Observed) {
 // keepsUsed asserts that what is applied of a StatefulSet keeps the disks that it has: its template would
 // mount no other ones.
 func (w *world) keepsUsed(e model.EffectiveSet) {
-	if len(w.templatesOf(e.Name)) == 0 || w.away[e.Name] {
+	if len(w.TemplatesOf(e.Name)) == 0 || w.away[e.Name] {
 		return
 	}
 	for _, disk := range w.disksOf(e.Name) {

@@ -3,9 +3,7 @@ package ops_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -30,7 +28,6 @@ type world struct {
 	now     time.Time
 
 	sets    []model.ObservedSet
-	claims  []model.Claim
 	secrets map[string]*toySecret
 	users   map[string]*toyUser
 	licence string
@@ -171,7 +168,7 @@ func (w *world) nodeNames() []string {
 }
 
 func (w *world) observe() (o model.Observed) {
-	o = model.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]model.ObservedSet(nil), w.sets...), Claims: append([]model.Claim(nil), w.claims...)}
+	o = model.Observed{At: w.now, Commands: w.commands, Applied: w.applied, Sets: append([]model.ObservedSet(nil), w.sets...), Claims: append([]model.Claim(nil), w.Claims...)}
 	defer func() { w.seeDiskUse(&o.Database) }()
 	defer func() { w.seeVolumes(&o) }()
 	defer func() { w.seeDisks(&o) }()
@@ -458,7 +455,7 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 			w.setAmounts(s.Name, saved)
 			w.setUnused(s.Name, s.Unused)
 			for o := range s.Replicas {
-				w.claim(s.Name, o)
+				w.MakeClaims(s.Name, o, w.disksOf(s.Name), w.now)
 				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {
 					w.expects[node] = w.counts
 				}
@@ -474,15 +471,6 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 		}
 	}
 	w.applied = model.Applied{Revision: w.desired.Revision, Effective: e}
-}
-
-func (w *world) claim(set string, ordinal int) {
-	for _, template := range w.disksOf(set) {
-		name := fmt.Sprintf("%s-%s-%d", template, set, ordinal)
-		if !slices.ContainsFunc(w.claims, func(c model.Claim) bool { return c.Name == name }) {
-			w.claims = append(w.claims, w.newClaim(name, set, ordinal))
-		}
-	}
 }
 
 // run runs passes until nothing is left to do, restarting after a kill.

@@ -30,9 +30,9 @@ func (w *world) LabelSecret(_ context.Context, name, _, _ string) error {
 
 func (w *world) AnnotateClaim(_ context.Context, name string, a map[string]string) error {
 	w.write(func() {
-		for i := range w.claims {
-			if w.claims[i].Name == name {
-				w.claims[i].ClusterID, w.claims[i].Version = a["stevedore.dev/cluster-id"], a["stevedore.dev/cratedb-version"]
+		for i := range w.Claims {
+			if w.Claims[i].Name == name {
+				w.Claims[i].ClusterID, w.Claims[i].Version = a["stevedore.dev/cluster-id"], a["stevedore.dev/cratedb-version"]
 			}
 		}
 	})

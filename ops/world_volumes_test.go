@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/cluster"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
@@ -16,8 +17,7 @@ import (
 
 // toyVolumes are the sizes of the world: of claim templates, of claims and of file systems.
 type toyVolumes struct {
-	// templates are those of the StatefulSets that are there.
-	templates []model.VolumeTemplate
+	cluster.Volumes
 	// away are StatefulSets that were deleted without their pods; made counts how often
 	// each was recreated.
 	away map[string]bool
@@ -63,21 +63,6 @@ func sized(d model.Desired, text string) model.Desired {
 	return d
 }
 
-func (w *world) templatesOf(set string) []model.VolumeTemplate {
-	return slices.DeleteFunc(slices.Clone(w.templates), func(v model.VolumeTemplate) bool { return v.Set != set })
-}
-
-func (w *world) newClaim(name, set string, ordinal int) model.Claim {
-	c := model.Claim{Name: name, Set: set, Ordinal: ordinal, Phase: "Bound", Template: name[:strings.Index(name, "-")], UID: "uid-" + name, Class: "fast", Made: w.now}
-	for _, v := range w.templatesOf(set) {
-		if v.Name != c.Template {
-			continue
-		}
-		c.Requested, c.Capacity, c.Class, c.Attributes, c.Current = v.Size, v.Size, v.Class, v.Attributes, v.Attributes
-	}
-	return c
-}
-
 // makeAgain has a StatefulSet that is not there made with the claim templates that are desired.
 func (w *world) makeAgain(e model.EffectiveSet) {
 	if w.least == nil {
@@ -90,20 +75,11 @@ func (w *world) makeAgain(e model.EffectiveSet) {
 	make := func() {
 		w.away[e.Name] = false
 		w.made[e.Name]++
-		for _, v := range w.volumesIn(e) {
-			if size, ok := e.Sizes.Size(v.Name); ok {
-				v.Text, v.Size = size, manifest.BytesOfQuantity(size)
-			}
-			if class, ok := e.Classes.Size(v.Name); ok {
-				v.Class = class
-			}
-			if class, ok := e.Attributes.Size(v.Name); ok {
-				v.Attributes = class
-			}
+		w.MakeTemplates(&e, w.desired.Volumes)
+		for i := range w.Templates {
 			if w.oldKubernetes {
-				v.Attributes = ""
+				w.Templates[i].Attributes = ""
 			}
-			w.templates = append(w.templates, v)
 		}
 	}
 	if recreate {
@@ -119,7 +95,7 @@ func (w *world) isThere(set string) bool {
 
 // seeVolumes is what a look sees of sizes, and what time brings to them.
 func (w *world) seeVolumes(o *model.Observed) {
-	o.Volumes = slices.Clone(w.templates)
+	o.Volumes = slices.Clone(w.Templates)
 	o.Sets = slices.DeleteFunc(slices.Clone(o.Sets), func(s model.ObservedSet) bool { return w.away[s.Name] })
 	for i := range o.Sets {
 		s := &o.Sets[i]
@@ -141,7 +117,7 @@ func (w *world) seeVolumes(o *model.Observed) {
 	}
 	for i := range o.Database.Nodes {
 		n := &o.Database.Nodes[i]
-		for _, c := range w.claims {
+		for _, c := range w.Claims {
 			if n.Name == c.Set+"/"+lastOf(c.Name) {
 				if n.DiskSize = c.Capacity; w.blind {
 					n.DiskSize = min(c.Capacity, 100*gib)
@@ -153,7 +129,7 @@ func (w *world) seeVolumes(o *model.Observed) {
 	if w.resize(); w.record.Replacing != nil {
 		o.DeletesClaims = w.mayDelete
 	}
-	o.Claims = slices.Clone(w.claims)
+	o.Claims = slices.Clone(w.Claims)
 }
 
 func lastOf(name string) string { return name[len(name)-1:] }
@@ -163,8 +139,8 @@ func (w *world) resize() {
 	if w.larger == nil {
 		w.larger = map[string]time.Time{}
 	}
-	for i := range w.claims {
-		c := &w.claims[i]
+	for i := range w.Claims {
+		c := &w.Claims[i]
 		w.modify(c)
 		switch {
 		case c.Requested <= c.Capacity:
@@ -205,27 +181,25 @@ func (w *world) modify(c *model.Claim) {
 	}
 }
 
-func (w *world) GrowClaim(_ context.Context, name, uid string, change model.ClaimChange) error {
-	i := slices.IndexFunc(w.claims, func(c model.Claim) bool { return c.Name == name && c.UID == uid })
+func (w *world) GrowClaim(_ context.Context, name, uid string, asked model.ClaimChange) error {
+	change := asked
+	i := slices.IndexFunc(w.Claims, func(c model.Claim) bool { return c.Name == name && c.UID == uid })
 	if i < 0 {
 		return execute.ErrNotFound
 	}
-	require.False(w.t, change.NoAttributes && w.claims[i].Current != "", "Kubernetes takes no class from %s", name)
+	require.False(w.t, change.NoAttributes && w.Claims[i].Current != "", "Kubernetes takes no class from %s", name)
 	wanted := manifest.BytesOfQuantity(change.Size)
 	if change.Size != "" {
-		require.Greater(w.t, wanted, w.claims[i].Capacity, "%s is never asked for less than it has", name)
+		require.Greater(w.t, wanted, w.Claims[i].Capacity, "%s is never asked for less than it has", name)
 	}
 	w.write(func() {
 		w.asked = append(w.asked, name+"="+strings.Trim(change.Size+"/"+change.Attributes, "/"))
-		c := &w.claims[i]
-		if change.Size != "" {
-			c.Requested = wanted
+		if w.oldKubernetes {
+			change = model.ClaimChange{Size: change.Size}
 		}
-		if c.Modify = model.ModifyNone; !w.oldKubernetes && (change.Attributes != "" || change.NoAttributes) {
-			c.Attributes = change.Attributes
-		}
+		cluster.Ask(&w.Claims[i], change)
 	})
-	if w.oldKubernetes && change.Attributes != "" {
+	if w.oldKubernetes && asked.Attributes != "" {
 		return execute.ErrDropped
 	}
 	return nil
@@ -247,7 +221,7 @@ func (w *world) OrphanSet(_ context.Context, name, uid, _ string, pods int, _ []
 		require.Equal(w.t, keep, w.least[budget], "the budget lets a pod go")
 		require.LessOrEqual(w.t, strings.Count(uid, "again"), w.backAgain, "%s is recreated once", name)
 		w.away[name] = true
-		w.templates = slices.DeleteFunc(w.templates, func(v model.VolumeTemplate) bool { return v.Set == name })
+		w.DeleteTemplates(name)
 	})
 	return nil
 }

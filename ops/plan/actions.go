@@ -22,10 +22,9 @@ func (m *world) act(a model.Action) model.Result {
 			}
 		}
 	case model.ActionAnnotateClaim:
-		m.claims = slices.Clone(m.claims)
-		for i := range m.claims {
-			if m.claims[i].Name == a.Claim {
-				m.claims[i].ClusterID, m.claims[i].Version = a.ClusterID, a.Version
+		for i := range m.Claims {
+			if m.Claims[i].Name == a.Claim {
+				m.Claims[i].ClusterID, m.Claims[i].Version = a.ClusterID, a.Version
 			}
 		}
 	case model.ActionSetBudget:

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/internal/cluster"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -19,16 +20,14 @@ type world struct {
 	now     time.Time
 	serial  int
 
-	sets    []Set
-	pods    []pod
-	claims  []model.Claim
+	sets []Set
+	pods []pod
+	cluster.Volumes
 	secrets []model.Secret
 	budgets []model.ObservedBudget
 	// offline are the storage classes whose file systems grow only when a pod mounts them anew.
 	offline []string
-	// templates are the volumeClaimTemplates of the StatefulSets that are there.
-	templates []model.VolumeTemplate
-	// before are those that there were when the plan began.
+	// before are the claim templates that there were when the plan began.
 	before []model.VolumeTemplate
 	// hidden is what tables lack that are not seen.
 	hidden model.Health
@@ -83,7 +82,7 @@ const longEnough = time.Hour
 func newModel(s Start, sets []Set) *world {
 	m := &world{
 		desired: &s.Desired, now: s.Now, db: s.Observed.Database,
-		claims: slices.Clone(s.Observed.Claims), secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets), templates: s.Observed.Volumes, before: s.Observed.Volumes,
+		Volumes: cluster.Volumes{Claims: slices.Clone(s.Observed.Claims), Templates: s.Observed.Volumes}, secrets: slices.Clone(s.Observed.Secrets), budgets: slices.Clone(s.Observed.Budgets), before: s.Observed.Volumes,
 		acknowledged: map[string]bool{}, volumes: map[string]model.Node{}, settings: map[string]string{},
 		applied: s.Observed.Applied, commands: s.Observed.Commands, storage: s.Observed.Storage, placement: s.Observed.Placement, resize: canResize(&s.Observed), deletes: model.Yes, foreign: s.Observed.Foreign,
 		otherOwner: s.Observed.OtherOwner, applyErrors: s.Observed.ApplyErrors, disrupted: s.Observed.Disrupted,
@@ -232,10 +231,7 @@ func (m *world) happen() {
 		}
 	}
 	slices.SortStableFunc(m.pods, func(a, b pod) int { return cmp.Or(strings.Compare(a.Set, b.Set), cmp.Compare(a.Ordinal, b.Ordinal)) })
-	m.move()
-	if m.db.Health.Colour != model.Yellow && m.db.Health.Colour != model.Red {
-		m.replicate()
-	}
+	m.allocate(m.db.Health.Colour != model.Yellow && m.db.Health.Colour != model.Red)
 }
 
 // recoveryLooks are how many looks a recovery of the gateway takes: it is no
@@ -257,24 +253,17 @@ func (m *world) newPod(s *Set, ordinal int, zone string) pod {
 }
 
 func (m *world) claim(s *Set, ordinal int) {
-	for _, volume := range s.Claims {
-		name := volume + "-" + s.Name + "-" + strconv.Itoa(ordinal)
-		if !slices.ContainsFunc(m.claims, func(c model.Claim) bool { return c.Name == name }) {
-			c := model.Claim{Name: name, Set: s.Name, Ordinal: ordinal, Phase: "Bound", Template: volume}
-			for i := range m.templates {
-				if v := &m.templates[i]; v.Holds(&c) {
-					c.Requested, c.Capacity, c.Class, c.Attributes, c.Current = v.Size, v.Size, v.Class, v.Attributes, v.Attributes
-				}
-			}
-			m.claims = append(m.claims, c)
-		}
-	}
+	m.MakeClaims(s.Name, ordinal, s.Claims, m.now)
 	m.mount(s.Name, ordinal)
 }
 
 // renew recreates a pod, on its set's template.
 func (m *world) renew(name string) {
-	m.newVolumes(name)
+	m.RenewClaims(name, m.now, func(c *model.Claim, larger int64) {
+		if model.DataVolume(c.Template) {
+			m.fileSystemGrows(c, larger)
+		}
+	})
 	for i := range m.pods {
 		if p := &m.pods[i]; p.Name == name {
 			if s := m.set(p.Set); s != nil {
@@ -363,7 +352,7 @@ func (m *world) endPassing(left string) bool {
 	m.happen()
 	before := db.Health
 	db.Health = model.Health{Colour: model.Green, Rows: before.Rows}
-	if lacks, tables := m.replicate(); lacks > 0 && before.Colour == model.Yellow {
+	if lacks, tables := m.allocate(true); lacks > 0 && before.Colour == model.Yellow {
 		// More copies are desired than have a place: no waiting brings them.
 		db.Health.Colour, db.Health.Underreplicated, db.Health.Tables, db.Unassigned = model.Yellow, int64(lacks), tables, lacks
 	}

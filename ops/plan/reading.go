@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
+	"stevedore.dev/stevedore/internal/cluster"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/manifest"
@@ -22,7 +21,7 @@ const plannedCluster = "planned"
 // observe is one look at the model.
 func (m *world) observe(desired *model.Desired, record *model.Record) model.Observed {
 	o := model.Observed{
-		At: m.now, Applied: m.applied, Claims: m.claims, Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage, Placement: m.placement, Resize: m.resize, DeletesClaims: m.deletes, Volumes: m.templates,
+		At: m.now, Applied: m.applied, Claims: slices.Clone(m.Claims), Secrets: m.secrets, Budgets: m.budgets, Storage: m.storage, Placement: m.placement, Resize: m.resize, DeletesClaims: m.deletes, Volumes: m.Templates,
 		Commands: m.commands, Foreign: m.foreign, OtherOwner: m.otherOwner, ApplyErrors: m.applyErrors, Disrupted: m.disrupted, Vanished: m.vanished,
 	}
 	if desired.Removed {
@@ -268,136 +267,38 @@ func (m *world) readSettings(o *model.Observed, desired *model.Desired, record *
 	}
 }
 
-// copies of a shard that a table's number_of_replicas makes on the data nodes.
-func (m *world) copies(replicas string) int {
-	lower, upper, isRange := strings.Cut(replicas, "-")
-	least, err := strconv.Atoi(lower)
-	if err != nil {
-		return 0
+// allocate has CrateDB bring copies to where they may be: off nodes that are excluded or gone, and where all copies
+// are green those that a range of replicas wants now. It says how many have no place, and of which tables.
+func (m *world) allocate(replicate bool) (lacks int, tables []string) {
+	var members []model.Node
+	gone := map[string]bool{}
+	for _, n := range m.volumes {
+		gone[n.ID] = true
 	}
-	if !isRange {
-		return least + 1
-	}
-	most := math.MaxInt
-	if upper != "all" {
-		if most, err = strconv.Atoi(upper); err != nil {
-			return 0
-		}
-	}
-	return max(least, min(most, m.dataNodes()-1)) + 1
-}
-
-// place is where a copy may be: at most one of a shard is on a node.
-type place struct {
-	table string
-	id    int
-	node  string
-}
-
-// lie is which copies are where, the bytes on each node, and the nodes that may
-// take more.
-func (m *world) lie() (taken map[place]bool, bytes map[string]int64, free []string) {
-	taken, bytes = map[place]bool{}, map[string]int64{}
-	excluded := listed(m.db.Settings.Exclude["_id"])
 	for i := range m.pods {
-		if p := &m.pods[i]; p.joined && m.carriesData(p.Set) {
-			if n := m.node(p); !slices.Contains(excluded, n.ID) {
-				free = append(free, n.ID)
+		p := &m.pods[i]
+		n := m.node(p)
+		if delete(gone, n.ID); p.joined && m.carriesData(p.Set) {
+			members = append(members, n)
+		}
+	}
+	if len(members) == 0 {
+		return 0, nil
+	}
+	p := cluster.Place(members, &m.db.Settings, m.db.Tables, m.db.Shards)
+	p.Moved = m.fill
+	p.Lose(func(id string) bool { return gone[id] })
+	p.Move(math.MaxInt)
+	if replicate {
+		var started map[string]int
+		lacks, tables, started = p.Replicate(math.MaxInt)
+		for i := range m.db.Tables {
+			if t := &m.db.Tables[i]; started[t.Name] > 0 {
+				t.Started = started[t.Name]
 			}
 		}
 	}
-	for i := range m.db.Shards {
-		s := &m.db.Shards[i]
-		taken[place{s.Table, s.ID, s.Node}] = true
-		bytes[s.Node] += s.Bytes
-	}
-	return taken, bytes, free
-}
-
-// emptiest node that has no copy of a shard; "" for none.
-func emptiest(s *model.Shard, taken map[place]bool, bytes map[string]int64, free []string) string {
-	best := ""
-	for _, id := range free {
-		if !taken[place{s.Table, s.ID, id}] && (best == "" || bytes[id] < bytes[best]) {
-			best = id
-		}
-	}
-	return best
-}
-
-// move takes all shards off the nodes that are excluded; a copy of a range of
-// replicas that has no place is given up.
-func (m *world) move() {
-	excluded := listed(m.db.Settings.Exclude["_id"])
-	if len(excluded) == 0 || len(m.db.Shards) == 0 {
-		return
-	}
-	taken, bytes, free := m.lie()
-	kept := m.db.Shards[:0:0]
-	for _, s := range m.db.Shards {
-		if slices.Contains(excluded, s.Node) {
-			to := emptiest(&s, taken, bytes, free)
-			if to == "" {
-				continue
-			}
-			m.fill(s.Node, -s.Bytes)
-			m.fill(to, s.Bytes)
-			taken[place{s.Table, s.ID, to}] = true
-			bytes[to] += s.Bytes
-			s.Node = to
-		}
-		kept = append(kept, s)
-	}
-	m.db.Shards = kept
-}
-
-// replicate makes the copies that are desired and have a place: a range of replicas grows with the nodes. It
-// counts those that have none, and names their tables.
-func (m *world) replicate() (lacks int, tables []string) {
-	taken, bytes, free := m.lie()
-	for i := range m.db.Tables {
-		t := &m.db.Tables[i]
-		wanted := m.copies(t.Replicas)
-		var first []model.Shard
-		have := map[int]int{}
-		for j := range m.db.Shards {
-			if s := m.db.Shards[j]; s.Table == t.Name && s.Node != "" {
-				if have[s.ID]++; have[s.ID] == 1 {
-					first = append(first, s)
-				}
-			}
-		}
-		if len(first) == 0 {
-			t.Started = max(t.Started, wanted)
-			continue
-		}
-		if t.Filtered {
-			continue // its own filters say where, which a reading knows better
-		}
-		m.db.Shards = slices.DeleteFunc(m.db.Shards, func(s model.Shard) bool { return s.Table == t.Name && s.Node == "" })
-		t.Started = math.MaxInt
-		for _, s := range first {
-			for have[s.ID] < wanted {
-				to := emptiest(&s, taken, bytes, free)
-				if to == "" {
-					break
-				}
-				next := s
-				next.Node, next.Primary, next.State, next.To = to, false, "STARTED", ""
-				m.fill(to, s.Bytes)
-				taken[place{s.Table, s.ID, to}] = true
-				bytes[to] += s.Bytes
-				m.db.Shards = append(m.db.Shards, next)
-				have[s.ID]++
-			}
-			t.Started = min(t.Started, have[s.ID])
-			if n := wanted - have[s.ID]; n > 0 {
-				if lacks += n; !slices.Contains(tables, t.Name) {
-					tables = append(tables, t.Name)
-				}
-			}
-		}
-	}
+	m.db.Shards = p.Rows()
 	return lacks, tables
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"stevedore.dev/stevedore/internal/cluster"
 	"stevedore.dev/stevedore/ops/gates"
-	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -15,26 +15,13 @@ const kindExpand = string(model.OperationExpand)
 
 // growClaim has a volume grow or get its class. Its file system grows online, and CrateDB sees it.
 func (m *world) growClaim(a *model.Action) {
-	m.claims = slices.Clone(m.claims)
-	for i := range m.claims {
-		c := &m.claims[i]
+	for i := range m.Claims {
+		c := &m.Claims[i]
 		if c.Name != a.Claim {
 			continue
 		}
-		if a.Change.NoAttributes {
-			c.Attributes = ""
-		} else if class := a.Change.Attributes; class != "" {
-			c.Attributes, c.Current = class, class
-		}
-		c.Modify, c.ModifyMessage = model.ModifyNone, ""
-		size := c.Requested
-		for j := range m.desired.Volumes {
-			if w := &m.desired.Volumes[j]; w.Holds(c) {
-				size = w.Size
-			}
-		}
-		c.Requested, c.Resize, c.ResizeMessage = size, model.ResizeNode, ""
-		if c.Capacity >= size || m.used(c) {
+		cluster.Ask(c, a.Change)
+		if c.Current, c.Resize = c.Attributes, model.ResizeNode; c.Capacity >= c.Requested || m.used(c) {
 			m.follows(c)
 		}
 	}
@@ -55,9 +42,8 @@ func (m *world) follows(c *model.Claim) {
 
 // mount has a pod that is made mount its volumes, whose file systems then follow.
 func (m *world) mount(set string, ordinal int) {
-	m.claims = slices.Clone(m.claims)
-	for i := range m.claims {
-		if c := &m.claims[i]; c.Set == set && c.Ordinal == ordinal && c.Resize == model.ResizeNode {
+	for i := range m.Claims {
+		if c := &m.Claims[i]; c.Set == set && c.Ordinal == ordinal && c.Resize == model.ResizeNode {
 			m.follows(c)
 		}
 	}
@@ -65,10 +51,9 @@ func (m *world) mount(set string, ordinal int) {
 
 // endGrowing ends what drivers and kubelets are doing on the basis; it says whether there was anything.
 func (m *world) endGrowing() bool {
-	m.claims = slices.Clone(m.claims)
 	there := false
-	for i := range m.claims {
-		c := &m.claims[i]
+	for i := range m.Claims {
+		c := &m.Claims[i]
 		if c.Resize == model.ResizeController {
 			c.Resize, there = model.ResizeNode, true
 		}
@@ -82,8 +67,8 @@ func (m *world) endGrowing() bool {
 
 // unused reports whether an action changes a claim that no pod uses.
 func (m *world) unused(a *model.Action) bool {
-	i := slices.IndexFunc(m.claims, func(c model.Claim) bool { return c.Name == a.Claim })
-	return a.Kind == model.ActionGrowClaim && i >= 0 && !m.used(&m.claims[i])
+	i := slices.IndexFunc(m.Claims, func(c model.Claim) bool { return c.Name == a.Claim })
+	return a.Kind == model.ActionGrowClaim && i >= 0 && !m.used(&m.Claims[i])
 }
 
 // stepOf is the step that an action is; of a claim it says whether a pod uses it.
@@ -97,31 +82,10 @@ func (m *world) stepOf(a *model.Action, record *model.Record) Step {
 	return step
 }
 
-// newVolumes has the claims of a recreated pod that are being deleted: they go with it.
-func (m *world) newVolumes(pod string) {
-	m.claims = slices.Clone(m.claims)
-	for i := range m.claims {
-		c := &m.claims[i]
-		if !c.Terminating || !c.Of(pod) {
-			continue
-		}
-		c.Terminating, c.Replace, c.ClusterID, c.Version = false, false, "", ""
-		for j := range m.templates {
-			if v := &m.templates[j]; v.Holds(c) {
-				if model.DataVolume(c.Template) {
-					m.fileSystemGrows(c, v.Size-c.Capacity)
-				}
-				c.Requested, c.Capacity, c.Class, c.Attributes, c.Current = v.Size, v.Size, v.Class, v.Attributes, v.Attributes
-			}
-		}
-	}
-}
-
 // deleteClaims has claims be deleted, which stay as long as their pod does.
 func (m *world) deleteClaims(a *model.Action) {
-	m.claims = slices.Clone(m.claims)
-	for i := range m.claims {
-		if c := &m.claims[i]; slices.Contains(podNames(a.Claims), c.Name) {
+	for i := range m.Claims {
+		if c := &m.Claims[i]; slices.Contains(podNames(a.Claims), c.Name) {
 			c.Terminating, c.Replace, c.Deleted = true, true, m.now
 		}
 	}
@@ -219,7 +183,7 @@ func (m *world) fileSystemGrows(c *model.Claim, by int64) {
 		p := &m.pods[i]
 		if n := m.volumes[p.NodeName]; p.Set == c.Set && p.Ordinal == c.Ordinal && n.DiskSize > 0 {
 			n.DiskSize += by
-			n.Disks = grownDisks(n.Disks, m.templates, c, by)
+			n.Disks = grownDisks(n.Disks, m.Templates, c, by)
 			m.volumes[p.NodeName] = n
 		}
 	}
@@ -246,7 +210,7 @@ func grownDisks(disks []model.Disk, templates []model.VolumeTemplate, c *model.C
 // orphan deletes a StatefulSet without its pods.
 func (m *world) orphan(set string) {
 	m.sets = slices.DeleteFunc(m.sets, func(s Set) bool { return s.Name == set })
-	m.templates = slices.DeleteFunc(slices.Clone(m.templates), func(v model.VolumeTemplate) bool { return v.Set == set })
+	m.DeleteTemplates(set)
 	for i := range m.pods {
 		if p := &m.pods[i]; p.Set == set {
 			p.Controller = ""
@@ -257,26 +221,7 @@ func (m *world) orphan(set string) {
 // made has a new StatefulSet take the pods of its name, with the claim templates that it was
 // applied with. It says whether there were any.
 func (m *world) made(s *Set, e *model.EffectiveSet) (pods bool) {
-	for i := range m.desired.Volumes {
-		v := m.desired.Volumes[i]
-		text, ok := e.Sizes.Size(v.Name)
-		if v.Set != s.Name || e.Sizes != "" && !ok {
-			continue
-		}
-		if class, ok := e.Attributes.Size(v.Name); ok {
-			v.Attributes = class
-		}
-		if ok {
-			v.Text = text
-		}
-		m.templates = append(slices.Clip(m.templates), v)
-	}
-	for _, name := range e.Sizes.Names() { // disks that its pods use, and that are not desired
-		if !slices.ContainsFunc(m.templates, func(v model.VolumeTemplate) bool { return v.Set == s.Name && v.Name == name }) {
-			text, _ := e.Sizes.Size(name)
-			m.templates = append(slices.Clip(m.templates), model.VolumeTemplate{Set: s.Name, Name: name, Text: text, Size: manifest.BytesOfQuantity(text)})
-		}
-	}
+	m.MakeTemplates(e, m.desired.Volumes)
 	for i := range m.pods {
 		if p := &m.pods[i]; p.Set == s.Name {
 			p.Controller, pods = s.UID, true

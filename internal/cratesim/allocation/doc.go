@@ -1,6 +1,6 @@
 // Package allocation is CrateDB's rules of where a copy of a shard may go, and the words
-// that CrateDB gives for why not. The CrateDB simulator and the simulation in virtual time
-// both decide by it, so that there is one belief about CrateDB to correct.
+// that CrateDB gives for why not. The CrateDB simulator, the simulation in virtual time, a plan and the
+// tests of ops decide by it, so that there is one belief about CrateDB to correct.
 //
 // The rules are those of the classes in
 // org.elasticsearch.cluster.routing.allocation.decider, asked in CrateDB's order. They
