@@ -110,6 +110,21 @@ func TestWhileAStatefulSetIsGoneNothingElseIsWritten(t *testing.T) {
 	assert.Subset(t, reasons(d.Waits), []string{"set-recreated", "objects-applied"}, "and why it is not made")
 }
 
+// A message ended in "takes its pods: " and named none, where all pods belonged to the new one already.
+func TestAStatefulSetThatHasItsPodsWaitsForItsControllerByName(t *testing.T) {
+	s := atStep(t, model.StepAdopt)
+	s.o.Sets[0].UID, s.o.Sets[0].Generation, s.o.Sets[0].ObservedGeneration = "again", 2, 1
+	for i := range s.o.Pods {
+		s.o.Pods[i].Controller = "again"
+	}
+	d := s.decide()
+	assert.NotEmpty(t, d.Waits)
+	assert.Contains(t, d.Waits[0].Message, "controller has not seen the new one")
+	s.o.Sets[0].ObservedGeneration = 2
+	d = s.decide()
+	assert.NotContains(t, reasons(d.Waits), "set-recreated")
+}
+
 func TestAStatefulSetOfSomebodyElseIsNamedThatStandsInTheWay(t *testing.T) {
 	s := atStep(t, model.StepRecreate)
 	released(s)

@@ -153,6 +153,32 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 			assert.Equal(t, "slow", c.Class, c.Name)
 		}
 	})
+	t.Run("another version, and more nodes for a table without room: the drained node comes onto its volume first", func(t *testing.T) {
+		w := consentingWorld(t)
+		w.desired = classed(w.desired, "slow", sizeBefore)
+		drained := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
+		for i := 0; i < 400 && !drained(); i++ {
+			_, err := w.pass()
+			require.NoError(t, err)
+		}
+		require.NotEmpty(t, w.excluded())
+		w.record.Operation = nil
+		w.fill(model.Table{Name: "doc.wide", Replicas: "3"}, 1, 3)
+		w.desired.Sets = slices.Clone(w.desired.Sets)
+		w.desired.Sets[0].Replicas, w.desired.Version, w.desired.Revision = 4, "5.10.2", "rev-4"
+		var began []string
+		for range 12 {
+			d, err := w.pass()
+			require.NoError(t, err)
+			for i := range d.Reports {
+				if d.Reports[i].Reason == "UpgradeStarted" {
+					began = append(began, d.Reports[i].ID)
+				}
+			}
+			require.NotNil(t, w.record.Operation, "the upgrade that has begun goes on")
+		}
+		assert.Len(t, began, 1)
+	})
 	t.Run("a fourth node", func(t *testing.T) {
 		w := midway(t)
 		w.desired.Sets = slices.Clone(w.desired.Sets)

@@ -169,6 +169,7 @@ func (d *daemon) take() {
 		w.say("daemon %s: the pass failed: %v", d.name, err)
 		wait = retryMin * 4
 		d.hidden = 0 // that it was may not be recorded
+		d.silent = 0 // it has tried to write, and says in its log why that failed: two passes beside it are not in a row
 	}
 	if err == nil {
 		w.judge.owes(w, d)

@@ -35,4 +35,16 @@ var foundWords = []struct {
 		Seed: 5300111625, Start: Start{Hot: 1, Tables: []string{"1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, NoRight: true, Compute: true, Backups: true, Takes: 40000, Plan: backupPlan{Every: 1, Keep: 2, AtLeast: 1, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Drill: 3}, Steps: 679,
 		Items: []Item{{What: loseRecord, At: 113988, A: 12, B: 7}, {What: fetchCommand, At: 87877, A: 37, B: 33}, {What: pushRelease, Drilling: 7, A: 47, B: 12}, {What: setTransient, Drilling: 3, A: 12, B: 42}, {What: holdStore, Drilling: 4, A: 2, B: 34}},
 	}},
+	{"a drained node is to come onto another volume, an upgrade would bring that, and nodes for a table without room are to come first", Schedule{
+		Seed: 6200217975, Start: Start{Masters: 5, Hot: 1, Shards: 1, Extend: true, Leave: true, Driver: silentDriver, Swaps: true, Compute: true, Backups: true, Takes: 120000, Plan: backupPlan{Every: 1, AtLeast: 1, Delay: 40}, Replaces: true, Drills: true, Comes: 90000, Drill: 2}, Steps: 715,
+		Items: []Item{{What: pushTemplate, At: 4324, A: 3, B: 1}, {What: createTable, At: 169770, A: 56, B: 27}, {What: deleteClaimByHand, At: 19523, A: 33, B: 53}, {What: deleteClaimByHand, At: 24978, A: 23, B: 61}, {What: pushConsent, At: 6519, A: 26, B: 31}, {What: pushClass, At: 20049, A: 31, B: 44}, {What: pushCompute, At: 6864, A: 9, B: 54}, {What: pushGrow, At: 29720, A: 2, B: 55}},
+	}},
+	{"two passes have nothing to write and nothing to say, and between them two others fail at a write", Schedule{
+		Seed: 6200121695, Start: Start{Hot: 2, Tables: []string{"0-all", "0-1", "1", "1"}, Shards: 2, Leave: true, Driver: quickDriver, Compute: true}, Steps: 100,
+		Items: []Item{{What: pushBadTemplate, At: 101, A: 2}, {What: killBefore, Call: 7, A: 58, B: 33}, {What: conflict, Call: 13, A: 10, B: 20}, {What: timeoutAfter, Call: 15, A: 10, B: 20}, {What: pushCompute, At: 16536, A: 61, B: 16}, {What: pushRevert, At: 19173, A: 25, B: 5}},
+	}},
+	{"a live setting is set by hand while a StatefulSet has its pods again, and a watch does not show that its controller has seen it", Schedule{
+		Seed: 6050000770, Start: Start{Hot: 3, Tables: []string{"0", "0-1", "1", "0-all"}, Shards: 1, Extend: true, Leave: true, Zones: true, Driver: quickDriver, Compute: true, Disks: 1}, Steps: 354,
+		Items: []Item{{What: pushSetting, At: 2379, A: 2, B: 5}, {What: pushSetting, At: 104104, A: 3, B: 6}, {What: restartDaemon, Call: 1, A: 14, B: 52}, {What: stallWatch, Call: 26, A: 48, B: 12}, {What: evict, At: 117919, A: 14, B: 3}, {What: settingByHand, Call: 16, A: 13, B: 48}, {What: pushVolumes, At: 11314, A: 60, B: 50}, {What: evict, At: 41567, A: 17, B: 35}, {What: timeoutAfter, Recreating: 10, A: 2, B: 38}, {What: deleteClaimByHand, At: 8643, A: 13, B: 50}, {What: pushOffline, At: 53062, A: 24, B: 13}, {What: pushSuspend, At: 22311, A: 25, B: 48}, {What: pushTemplate, At: 5259, A: 25, B: 15}, {What: agreeByHand, At: 71777, A: 50, B: 35}, {What: cutDatabase, At: 10143, A: 16, B: 52}, {What: denySystem, At: 74841, A: 26, B: 45}, {What: pushPause, At: 161037, A: 59, B: 17}},
+	}},
 }

@@ -45,7 +45,7 @@ func (j *judge) tells(w *world, d *daemon) {
 	if len(d.observed.ApplyErrors) > 0 {
 		lacks(gates.AppliedRule, "objects could not be applied")
 	}
-	if w.inGap() || d.seesGap() || op != nil && op.Recreation != nil && !d.seesSet(op.Recreation.Set) {
+	if w.inGap() || d.seesGap() || op != nil && op.Recreation != nil && !d.seesTaken(op.Recreation.Set) {
 		return // that is what it waits for, and nothing else is decided meanwhile
 	}
 	if c.stands() {
@@ -98,9 +98,10 @@ func (j *judge) tells(w *world, d *daemon) {
 	}
 }
 
-// seesSet: a StatefulSet is there, as its watch shows it.
-func (d *daemon) seesSet(name string) bool {
-	return slices.ContainsFunc(d.view.sets, func(s model.ObservedSet) bool { return s.Name == name })
+// seesTaken: a StatefulSet that was recreated is there, and its controller has seen it, as its watch shows it. Before that
+// nobody expects a pod of it that is missing.
+func (d *daemon) seesTaken(name string) bool {
+	return slices.ContainsFunc(d.view.sets, func(s model.ObservedSet) bool { return s.Name == name && s.ObservedGeneration >= s.Generation })
 }
 
 // differs: a StatefulSet is on another template than a commit wants, as its watch shows it.

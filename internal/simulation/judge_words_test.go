@@ -66,6 +66,8 @@ func TestWhoWaitsSaysForWhat(t *testing.T) {
 			d.observed.Database.Effective = map[string]string{jobsLogSize: "8000"}
 			d.decision.Waits = []model.Reason{{Name: gates.SettingNotEffectiveRule.Name}}
 		}},
+		{"the same while a StatefulSet is recreated, whose controller has not seen the new one", false, func(w *world, d *daemon) { changedWhileRecreated(w, d, 1) }},
+		{"the same once its controller has seen it", true, func(w *world, d *daemon) { changedWhileRecreated(w, d, 0) }},
 		{"no pod may be evicted, and nobody is told", true, func(w *world, d *daemon) {
 			d.decision.Record.Budgets = []model.Budget{{Name: "crate-data-c"}}
 		}},
@@ -78,6 +80,17 @@ func TestWhoWaitsSaysForWhat(t *testing.T) {
 			requireViolation(t, v, "F", c.broken)
 		})
 	}
+}
+
+// changedWhileRecreated: somebody has changed a live setting, and so many generations of a StatefulSet that was recreated
+// have not been seen by its controller.
+func changedWhileRecreated(w *world, d *daemon, unseen int64) {
+	w.commits[d.want].jobsLog = "5000"
+	d.decision.Record.Settings = []model.RecordedSetting{{Name: jobsLogSize, Value: "5000", Done: true}}
+	d.observed.Database.Effective = map[string]string{jobsLogSize: "8000"}
+	d.view.sets[0].Generation = d.view.sets[0].ObservedGeneration + unseen
+	d.decision.Record.Operation = &model.Operation{Kind: model.OperationExpand, Started: epoch, Recreation: &model.Recreation{Set: d.view.sets[0].Name}}
+	d.decision.Waits = []model.Reason{{Name: gates.SetRecreatedRule.Name}}
 }
 
 // What begins, ends or is asked again is so by what the daemon was shown.

@@ -51,6 +51,12 @@ func SizeFirst(v *view.View) bool {
 	return view.Unequal(v) && (GrowsFirst(v) || view.ShrinksFirst(v))
 }
 
+// NodesChange reports whether nodes are to come or go next. Before that all pods get the same disks, and a node that
+// was drained for another volume comes onto it: until then its exclusion stays, and under one no node comes or goes.
+func NodesChange(v *view.View) bool {
+	return view.Unequal(v) && !view.AnyMixed(v) && view.DrainedForNewVolume(v) == nil
+}
+
 // DrainStops reports whether a drain goes no further: it was aborted, the definition is rejected, or the cluster
 // is suspending.
 func DrainStops(v *view.View) bool { return v.Rejected || v.Suspending || Aborted(v) }
@@ -65,8 +71,7 @@ func MakesRoom(v *view.View) bool {
 	if v.Rejected || v.Record.Lock != nil || trial {
 		return false
 	}
-	// Nodes come and go once all pods have the same disks.
-	return SizeFirst(v) && !view.AnyMixed(v) || view.Refilled(v) && !DrainStops(v)
+	return NodesChange(v) && SizeFirst(v) || view.Refilled(v) && !DrainStops(v)
 }
 
 // StuckOnLive reports whether a pod of the set is stuck, and its live template is no remedy.

@@ -14,7 +14,7 @@ import (
 
 // StartRestart begins a restart where one is due, and says whether one is.
 func StartRestart(t *pass.Pass) bool {
-	if view.Unequal(&t.View) && !view.AnyMixed(&t.View) && view.DrainedForNewVolume(&t.View) == nil {
+	if aim.NodesChange(&t.View) {
 		return false
 	}
 	before, at, by := aim.Asked(&t.View)

@@ -62,9 +62,7 @@ func giveBackLostLock(t *pass.Pass, op *model.Operation) {
 // own. A template on trial is verified before; that of a group that is to go never is.
 func otherOperationFirst(v *view.View, op *model.Operation) bool {
 	r := op.Restart
-	// Pods that come or go wait until all have their disks, and a volume that goes anyway goes first.
-	nodes := view.Unequal(v) && !view.AnyMixed(v) && view.DrainedForNewVolume(v) == nil
-	if op.Kind != model.OperationRestart || v.Rejected || !nodes && !aim.UpgradeDue(v) {
+	if op.Kind != model.OperationRestart || v.Rejected || !aim.NodesChange(v) && !aim.UpgradeDue(v) {
 		return false
 	}
 	goes := v.DesiredSet(r.Set) == nil && aim.NothingToRollBackTo(v, r)

@@ -299,11 +299,14 @@ func adopt(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 			orphans = append(orphans, p.Name)
 		}
 	}
-	if len(orphans) > 0 || live.ObservedGeneration < live.Generation {
+	switch {
+	case len(orphans) > 0:
 		t.Wait(gates.SetRecreated(r.Set, "the new one takes its pods: "+strings.Join(orphans, ", ")))
-		return
+	case live.ObservedGeneration < live.Generation:
+		t.Wait(gates.SetRecreated(r.Set, "Kubernetes' StatefulSet controller has not seen the new one yet"))
+	default:
+		t.Record.Operation = nil
 	}
-	t.Record.Operation = nil
 }
 
 func step(t *pass.Pass, name string) {
