@@ -34,7 +34,7 @@ func start(t *pass.Pass) {
 	if t.Record.Operation == nil && backup.GoesFirst(t) {
 		return
 	}
-	if volume.ForgottenWaits(t) || t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
+	if volume.Forgotten(t) || t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
 		return
 	}
 	// A suspended cluster is resumed first: exclusions are given back with contact only.
@@ -54,7 +54,6 @@ func start(t *pass.Pass) {
 	}
 	nodesFirst := func() bool { return scale.NeedsNodesFirst(&t.View) && scale.StartGrow(t, false) }
 	for _, due := range []func() bool{
-		func() bool { return volume.TakeBackForgotten(t) },
 		func() bool { return t.Suspending && volume.StartDisks(t, true) },
 		func() bool { return lifecycle.StartSuspend(t) },
 		func() bool { return volume.StartExpand(t) },

@@ -291,6 +291,9 @@ func TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone(t *testing.T) {
 			claimDeleted(0, false)(s)
 			s.d.Changes, s.d.Version = []model.Change{{Class: model.ChangeImage, Set: hot}}, "5.10.2"
 		}, "", false},
+		{"its group is written back, and something else of the definition is refused (6200232416)", func(s *situation) {
+			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeImmutable, Set: hot})
+		}, "", false},
 		{"its pods belong to it still, as a watch shows it", func(s *situation) {
 			s.d.Sets, s.podOf(warm+"-0").Controller = s.d.Sets[:1], "uid-of-warm"
 		}, model.OperationRestart, false},

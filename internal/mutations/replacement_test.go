@@ -20,7 +20,7 @@ var replacements = []mutation{
 	{"an only copy that comes back to a drained node is moved off again", "DrainAgain", "if !view.Refilled(&t.View) || aim.DrainStops(&t.View) {", "if true {", "ops", "TestAReplacementFollowsWhatIsDesiredByThen"},
 	{"nodes that are desired come before a drain for other volumes that is blocked", "scale.sayLeft", "case sh.Replaces != \"\" && aim.NodesCome(&t.View) && view.DrainedForNewVolume(&t.View) == nil:", "case false:", "ops", "TestAReplacementFollowsWhatIsDesiredByThen"},
 	{"a node whose volume goes comes back with another id", "forecastOf", "excludedThen(v, pods, away)", "db.Settings.Exclude", "ops", "TestEachGateHoldsAPodBack"},
-	{"a group that is written back comes first", "start", "volume.TakeBackForgotten(t)", "false", "ops", "TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone"},
+	{"a group that is written back comes first", "start", "volume.Forgotten(t)", "false", "ops", "TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone"},
 	{"a second node waits for the volume of the first", "StartReplace", "first != nil {", "first != nil && begun {", "ops", "TestASecondNodeWaitsForTheVolumeOfTheFirst"},
 	{"of two nodes whose claims are being deleted the one that may go is first", "nextReplaced", "earlier = view.ReplacesVolume(v, p)", "", "ops", "TestWhichNodeIsDrainedNextForAnotherVolume"},
 	{"an exclusion is kept while a pod that goes with its volume is not ready", "DrainedForNewVolume", "losesAnyVolume(v, p)", "losesAnyVolume(v, p) && ReplacesVolume(v, p)", "ops", "TestAnExclusionIsKeptUntilTheVolumeHasGone"},

@@ -106,7 +106,7 @@ var steps = []mutation{
 	{"the claim of a disk that no pod mounts is not marked", "Claims", "!p.Ready || !p.Uses(c.Template)", "!p.Ready", "ops", "TestAClaimThatNoPodMountsIsNobodys"},
 	{"a StatefulSet that says what is held stays", "beginExpand", "if t.Record.Lock != nil && !view.BehindDiskWithoutMaster(&t.View, live.Name) {", "if false {", "ops", "TestAStatefulSetIsRecreatedOnlyOfWhatIsLiveAndWithNothingHeld"},
 	{"a StatefulSet that was deleted is on its way out before a watch shows it", "mark", "sets[i].Terminating = true", "sets[i].Terminating = false", "internal/daemon", "TestAStatefulSetThatWasDeletedIsOnItsWayOutBeforeAWatchShowsIt"},
-	{"nothing begins while nobody knows a StatefulSet that is gone", "ForgottenWaits", `if set == "" || t.DesiredSet(set) != nil {`, `if set != "-" {`, "ops", "TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone"},
+	{"nothing begins while nobody knows a StatefulSet that is gone", "Forgotten", `case set == "":`, `case set == "" || w == nil:`, "ops", "TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone"},
 	{"a StatefulSet is not deleted in a pass that changes it", "Unchanged", "\t\tt.Decision.Disruptive = nil\n", "", "ops", "TestAStatefulSetIsNotDeletedInAPassThatChangesIt"},
 	{"a cluster that has lost its only StatefulSet and its record is made already", "Rebuild", "!ours && !leftBehind(&t.View)", "!ours", "ops", "TestAClusterThatHasLostItsOnlyStatefulSetAndItsRecordIsNotBootstrappedAgain"},
 	{"no growth succeeds while a StatefulSet is gone", "volume.finish", "return t.Live(s.Name) == nil }", "return s.Name == \"\" }", "ops", "TestNoGrowthSucceedsBeforeEverythingIsThere"},

@@ -445,25 +445,20 @@ func Guard(t *pass.Pass) {
 	}
 }
 
-// ForgottenWaits waits for a person where a StatefulSet was deleted without its pods, the record was lost
-// and its group has left the definition: nothing says how it was, and no pod of it would come back.
-func ForgottenWaits(t *pass.Pass) bool {
+// Forgotten reports whether a StatefulSet was deleted without its pods, and the record was lost. Where its group is in the
+// definition it is noted: its StatefulSet is made for the pods that are there, before anything else is done, whatever of the
+// definition is refused and whatever the health is. Where it is not, nothing says how it was, and a person is waited for.
+func Forgotten(t *pass.Pass) bool {
 	set := forgotten(&t.View, false)
-	if set == "" || t.DesiredSet(set) != nil {
+	switch w := t.DesiredSet(set); {
+	case set == "":
 		return false
-	}
-	t.Wait(gates.SetRecreated(set, "it is gone, the record was lost with it, and no group of the definition has its pods: write the group back, and remove it again once it has its StatefulSet"))
-	return true
-}
-
-// TakeBackForgotten notes such a group where the definition has it again: its StatefulSet is made for the pods
-// that are there, before anything else is done and whatever the health is.
-func TakeBackForgotten(t *pass.Pass) bool {
-	w := t.DesiredSet(forgotten(&t.View, false))
-	if w != nil {
+	case w == nil:
+		t.Wait(gates.SetRecreated(set, "it is gone, the record was lost with it, and no group of the definition has its pods: write the group back, and remove it again once it has its StatefulSet"))
+	default:
 		t.Record.Sets = append(slices.Clip(t.Record.Sets), model.RecordedSet{Name: w.Name, Group: w.Group, Replicas: aim.Orphans(&t.View, w.Name)})
 	}
-	return w != nil
+	return true
 }
 
 // forgotten is a StatefulSet of which only pods are there, or somebody's in its place, and nothing is
