@@ -70,6 +70,35 @@ func TestAPodThatHasLostAFurtherDiskGetsItBackWhileShardsAreMissing(t *testing.T
 	}
 }
 
+// Seed 6200261740: a pod has come back without a disk, and another one is not ready for long, which a corrected template may
+// heal. The other one goes first: the restart of the first one waits for it.
+func TestAPodThatIsNotReadyForLongGoesBeforeOneThatLacksItsDisk(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		up   time.Duration
+		next string
+	}{
+		{"for an hour", time.Hour, hot + "-2"},
+		{"for a moment: it may become so", time.Second, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.mixed(0, 1, 2)
+			s.o.Sets[0].Template, s.d.Changes = "t2", nil
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = "t2"
+			}
+			s.o.Pods[1].Unused = "data1"
+			p := &s.o.Pods[2]
+			p.Template, p.Ready, p.Created, p.Started = "t1", false, s.o.At.Add(-c.up), s.o.At.Add(-c.up)
+			s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: model.Effective{Sets: []model.EffectiveSet{{Name: hot}}}}
+			d := s.decide()
+			require.Equal(t, model.OperationRestart, kindOf(d), "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, c.next, d.Record.Operation.Restart.Pod, "%v", d.Waits)
+		})
+	}
+}
+
 // A StatefulSet has the claim template of a disk back, and mounts that only when the restart goes on. No pod
 // is recreated meanwhile that would come back without what is on its disk.
 func TestAPodIsNotRecreatedOnATemplateThatDoesNotMountItsDisk(t *testing.T) {

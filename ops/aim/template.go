@@ -25,11 +25,11 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 // goesBefore is the order of a restart: pods that are not ready, those whose volumes go with them, then
 // the lower ordinals. None is created behind one that lacks a disk.
 func goesBefore(v *view.View, p, other *model.Pod) bool {
-	if lacksCopies := view.LacksCopies(v, p); lacksCopies != view.LacksCopies(v, other) {
-		return lacksCopies // copies are missing until it is back
-	}
 	if stuck := notReadyLong(v, p); stuck != notReadyLong(v, other) {
 		return stuck // whichever else goes first would wait for it
+	}
+	if lacksCopies := view.LacksCopies(v, p); lacksCopies != view.LacksCopies(v, other) {
+		return lacksCopies // copies are missing until it is back
 	}
 	if removes := view.Removes(v, p); removes != view.Removes(v, other) {
 		return removes // it is drained
