@@ -180,7 +180,7 @@ func (w *world) makesPods(index int) (failed bool) {
 // opens is a process that begins: it has the node id that is on any of its disks.
 func (w *world) opens(l *slot) {
 	for disk := 1; disk < maxDisks; disk++ {
-		l.bind(disk)
+		w.bind(l, disk)
 		if v := l.volumeOn(disk); l.pod.sees(disk) && l.volume.node == 0 && v.node != 0 {
 			l.volume = *v
 		}
@@ -191,9 +191,10 @@ func (w *world) opens(l *slot) {
 }
 
 // bind: a pod uses the claim of a disk, and its volume is made where it was not yet.
-func (l *slot) bind(disk int) {
-	if l.pod.has(disk) {
-		l.claimOn(disk).unbound = false
+func (w *world) bind(l *slot, disk int) {
+	if c := l.claimOn(disk); l.pod.has(disk) && c.unbound {
+		c.unbound = false
+		w.bump(kindClaims)
 	}
 }
 
@@ -405,10 +406,23 @@ func (l *slot) fileSystems() (all []model.Disk) {
 	return all
 }
 
-// staysWithout: the id of a node is on a volume of its slot that is not lost.
-func (l *slot) staysWithout(lost func(disk int) bool) bool {
+// losesNode: the id of a node is on a volume of a slot that is lost, and on no other one that its pod mounts, or mounts
+// when it comes back. A pod that came back without a disk has another id than is on that.
+func (w *world) losesNode(l *slot, lost func(disk int) bool) bool {
+	mounts := l.pod.mounts
+	if !l.pod.exists {
+		mounts = w.templates[l.set.template].mounts
+	}
+	stays := func(node int) bool {
+		for disk := range maxDisks {
+			if seen := disk == 0 || mounts.has(disk); seen && !lost(disk) && l.volumeOn(disk).node == node {
+				return true
+			}
+		}
+		return false
+	}
 	for disk := range maxDisks {
-		if v := l.volumeOn(disk); !lost(disk) && l.volume.node != 0 && v.node == l.volume.node {
+		if node := l.volumeOn(disk).node; lost(disk) && node != 0 && !stays(node) {
 			return true
 		}
 	}

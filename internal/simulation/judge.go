@@ -454,7 +454,7 @@ func (j *judge) volumeLost(w *world, l *slot, lost func(disk int) bool) {
 		}
 		j.lost = j.lost || !left && s.allocated
 	}
-	if l.staysWithout(lost) {
+	if !w.losesNode(l, lost) {
 		return // its id is on another disk too
 	}
 	gone := w.votersGone(l)

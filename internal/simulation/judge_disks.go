@@ -218,7 +218,7 @@ func (j *judge) disksEnd(w *world, d *daemon) {
 	}
 	c, by := &w.commits[d.want], w.commanded(d)
 	off := c.paused || c.released || by.Paused == "true" || by.Released == "true"
-	blind := max(d.view.stalled[kindSets], d.view.stalled[kindPods], d.view.stalled[kindRecord], w.stalled) > w.now
+	blind := d.blind() || max(d.view.stalled[kindSets], d.view.stalled[kindPods], d.view.stalled[kindRecord], w.stalled) > w.now
 	for i := range w.sets {
 		s := &w.sets[i]
 		// A pod that is to come without a disk goes once the StatefulSet controller has seen the template, and none comes before.

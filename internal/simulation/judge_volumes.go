@@ -142,6 +142,16 @@ func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
 	}
 }
 
+// blind: a watch brings nothing, and the daemon waits until it shows what the daemon has written itself.
+func (d *daemon) blind() bool {
+	for k, v := range d.own {
+		if v > d.view.version[k] && d.view.stalled[k] > d.w.now {
+			return true
+		}
+	}
+	return false
+}
+
 // comesBackSoon is how long a StatefulSet may be gone while a daemon finds nothing to do.
 const comesBackSoon = 40 * second
 
@@ -150,7 +160,7 @@ func (j *judge) gaps(w *world, d *daemon) {
 	for i := range w.sets {
 		s := &w.sets[i]
 		c := &w.commits[d.want]
-		blind := max(d.view.stalled[kindSets], d.view.stalled[kindPods], d.view.stalled[kindRecord]) > w.now
+		blind := d.blind() || max(d.view.stalled[kindSets], d.view.stalled[kindPods], d.view.stalled[kindRecord]) > w.now
 		// With the record lost and no pod of it left it is a group as one that is new, which waits for
 		// whatever a grow waits for.
 		pods := slices.ContainsFunc(w.slots[i*maxOrdinals:(i+1)*maxOrdinals], func(l slot) bool { return l.pod.exists })
@@ -295,7 +305,7 @@ func (j *judge) endsDisk(w *world, d *daemon, l *slot, disk int) {
 			w.violate("D", "the daemon takes %s down, and its volume has the last whole copy of %s, shard %d", l.podName, w.tables[s.table].name, s.id)
 		}
 	}
-	if slices.Contains(w.voters, l.volume.node) && !l.staysWithout(oneDisk(disk)) && w.votersGone(l)*2 >= len(w.voters) {
+	if slices.Contains(w.voters, l.volume.node) && w.losesNode(l, oneDisk(disk)) && w.votersGone(l)*2 >= len(w.voters) {
 		w.violate("D", "the daemon takes %s down with its volume, and the voters that are left are no majority", l.podName)
 	}
 }

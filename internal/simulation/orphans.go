@@ -82,6 +82,9 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 	w.judge.orphans(w, o.d, s)
 	s.terminating, s.orphaning.since, s.orphaning.wants = true, w.now, w.commits[o.d.want].volumes[w.setKind(s)]
 	s.orphaning.due = max(w.now+w.rnd.span(20, 1200), w.collectorStalled)
+	if i := w.setIndex(s.name); s.adopted != "" && w.judge.lostRecord >= o.d.began {
+		w.adopted.lost[i] = true // the record was lost in this very pass, before what the StatefulSet says was noted again
+	}
 	s.generation++
 	w.setChanged(s)
 	if err := o.d.after(f); err != nil {

@@ -12,7 +12,10 @@ func (w *world) doAsTold() {
 		return slices.ContainsFunc(w.daemons, func(d *daemon) bool { return d.running && d.says(rule) })
 	}
 	if tells(gates.VolumesRule) {
-		w.setsDisksBack()
+		w.setsVolumesBack()
+	}
+	if tells(gates.DiskNotBlankRule) {
+		w.freesDisks()
 	}
 	if tells(gates.TableKeptRule) {
 		w.dropsRedKept()
@@ -27,12 +30,13 @@ func (w *world) doAsTold() {
 	}
 }
 
-// setsDisksBack: fewer disks are refused of pods that have not got yet what their StatefulSet has.
-func (w *world) setsDisksBack() {
+// setsVolumesBack: fewer disks are refused of pods that have not got yet what their StatefulSet has, or another storage class of
+// a StatefulSet that is not on it, as the record was lost that had the consent.
+func (w *world) setsVolumesBack() {
 	c := *w.head()
 	w.keepsVolumes(&c)
 	w.wantsDisks(&c)
-	if c.disks != w.head().disks {
+	if c.disks != w.head().disks || c.volumes != w.head().volumes {
 		w.push(c, second)
 	}
 }
