@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
@@ -75,8 +76,11 @@ func TestAClaimIsAskedInOnePatchAndReadBack(t *testing.T) {
 				}
 				return true, claim, nil
 			})
-			err := objects{client: client, cluster: key("c")}.GrowClaim(t.Context(), "c", "u", c.change)
+			var written []string
+			wrote := func(o *unstructured.Unstructured) { written = append(written, o.GetKind()+" "+o.GetName()) }
+			err := objects{client: client, cluster: key("c"), wrote: wrote}.GrowClaim(t.Context(), "c", "u", c.change)
 			assert.JSONEq(t, c.patch, patch)
+			assert.Equal(t, []string{"PersistentVolumeClaim c"}, written, "the next pass decides on what was asked for")
 			if c.dropped {
 				require.ErrorIs(t, err, execute.ErrDropped)
 				assert.ErrorContains(t, err, "the VolumeAttributesClass gold was dropped by Kubernetes, which knows it from 1.34 on")

@@ -264,9 +264,13 @@ func (o objects) GrowClaim(_ context.Context, name, uid string, change model.Cla
 	}
 	c.asked, c.askedAt, c.askedBy = n, w.now, o.d
 	c.resize, c.due = model.ResizeNone, w.now+w.rnd.span(50, 800)
-	w.bump(kindClaims)
+	version := w.bump(kindClaims)
 	w.dueKnown = false
-	return o.d.after(f)
+	if err := o.d.after(f); err != nil {
+		return err
+	}
+	o.d.own[kindClaims] = version
+	return nil
 }
 
 func (w *world) claimNamed(name string) (l *slot, disk int) {
