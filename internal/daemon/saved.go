@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -70,24 +71,18 @@ func (w *worker) savedFromLive() model.Saved {
 	return manifest.Pack(w.ownedSets())
 }
 
-// ownedSets are the live StatefulSets of the cluster, each reduced to the
-// fields that our last apply owns. Where it owns none (a restored backup, a
-// set that was labelled to be taken over) those count that are desired now: a set about which nothing is known
-// would be changed unseen.
+// ownedSets are the live StatefulSets of the cluster, each reduced to the fields that count.
 func (w *worker) ownedSets() []*unstructuredObject {
 	var sets []*unstructuredObject
 	for _, object := range w.live.Objects(w.key.Namespace, w.key.Name) {
 		if object.GetKind() != "StatefulSet" {
 			continue
 		}
-		owned := w.live.Owned(keyOfSet(object.GetNamespace(), object.GetName()))
-		if owned == nil {
-			owned = w.desiredFields(object.GetName())
-		}
-		if owned == nil {
+		fields := w.fieldsThatCount(object)
+		if fields == nil {
 			continue
 		}
-		reduced, err := reduce(object, owned)
+		reduced, err := reduce(object, fields)
 		if err != nil {
 			w.log.Warn("a live StatefulSet cannot be read by its schema", "statefulset", object.GetName(), "error", err)
 			continue
@@ -96,6 +91,24 @@ func (w *worker) ownedSets() []*unstructuredObject {
 		sets = append(sets, reduced)
 	}
 	return sets
+}
+
+// fieldsThatCount are those of a live StatefulSet that our last apply owns. Where it owns none (a restored backup, a
+// set that was labelled to be taken over) those count that are desired now: a set about which nothing is known
+// would be changed unseen. Where its group is not desired all of them count: it stays as it is until its nodes are drained.
+func (w *worker) fieldsThatCount(object *unstructuredObject) *fieldpath.Set {
+	owned := w.live.Owned(keyOfSet(object.GetNamespace(), object.GetName()))
+	return cmp.Or(owned, w.desiredFields(object.GetName()), allFields(object))
+}
+
+// allFields are those that whoever makes an object writes; nil where it cannot be read by its schema.
+func allFields(object *unstructuredObject) *fieldpath.Set {
+	written := &unstructuredObject{Object: map[string]any{"spec": object.Object["spec"]}}
+	written.SetAPIVersion(object.GetAPIVersion())
+	written.SetKind(object.GetKind())
+	written.SetLabels(object.GetLabels())
+	written.SetAnnotations(object.GetAnnotations())
+	return fieldsOf(written)
 }
 
 // desiredFields of a StatefulSet, nil where it is not desired.
@@ -107,13 +120,22 @@ func (w *worker) desiredFields(name string) *fieldpath.Set {
 		if set.GetName() != name {
 			continue
 		}
-		if whole, err := apply.Schema().ObjectToTyped(set); err == nil {
-			if fields, err := whole.ToFieldSet(); err == nil {
-				return fields
-			}
-		}
+		return fieldsOf(set)
 	}
 	return nil
+}
+
+// fieldsOf an object, nil where it cannot be read by its schema.
+func fieldsOf(object *unstructuredObject) *fieldpath.Set {
+	whole, err := apply.Schema().ObjectToTyped(object)
+	if err != nil {
+		return nil
+	}
+	fields, err := whole.ToFieldSet()
+	if err != nil {
+		return nil
+	}
+	return fields
 }
 
 // reduce keeps some fields of a live object.

@@ -95,3 +95,30 @@ func TestALostRecordIsRebuiltFromTheFieldsThatAreOurs(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []model.ChangeClass{model.ChangeImage, model.ChangeRestart}, classes)
 }
+
+// Seed 6200215431: the record was lost while a StatefulSet was gone, its group has left the definition, and somebody has made it
+// again. Our apply owns nothing of it, and nothing of it is desired: without all of its fields it could not be kept as it is.
+func TestAStatefulSetThatSomebodyHasMadeOfAGroupThatIsGoneCountsWhole(t *testing.T) {
+	w := newWorker(t, recordtest.NewConfigMaps())
+	var err error
+	w.live, err = apply.NewLive(&rest.Config{Host: "http://127.0.0.1:1"}, apply.LiveOptions{})
+	require.NoError(t, err)
+	t.Cleanup(w.live.Close)
+	w.rendered = &render.Rendered{Objects: []*unstructuredObject{statefulSet("hot", "crate:1")}}
+	made := statefulSet("cold", "crate:1")
+	live := made.DeepCopy()
+	live.SetResourceVersion("7")
+	live.SetUID("u")
+	live.Object["status"] = map[string]any{"replicas": int64(3)}
+
+	fields := w.fieldsThatCount(live)
+	require.NotNil(t, fields)
+	reduced, err := reduce(live, fields)
+	require.NoError(t, err)
+	assert.Equal(t, made.Object["spec"], reduced.Object["spec"])
+	assert.Equal(t, made.GetLabels(), reduced.GetLabels())
+	assert.NotContains(t, reduced.Object, "status")
+	saved := manifest.Pack([]*unstructuredObject{reduced})
+	_, _, err = manifest.Materialise(w.rendered.Objects, saved, model.Effective{Sets: []model.EffectiveSet{{Name: "cold", Replicas: 1, Template: model.TemplateKept}}})
+	require.NoError(t, err)
+}

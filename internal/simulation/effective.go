@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"maps"
 	"slices"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -214,6 +213,10 @@ func (d *daemon) completeSaved(rec *model.Record) model.Saved {
 			saved[d.w.sets[i].name] = d.w.templates[s.template].key
 		}
 	}
-	maps.Copy(saved, rec.Saved)
+	for name, key := range rec.Saved {
+		if key != "" {
+			saved[name] = key
+		}
+	}
 	return saved
 }
