@@ -1,0 +1,27 @@
+package simulation
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Schedules from seed 6,200,000,000 on that waited for what nobody brings, by their seeds.
+func TestWhatIsWaitedForComes(t *testing.T) {
+	for seed, name := range map[uint64]string{
+		6200000073: "the record is lost that had the consent to replace volumes, and the status says to set the storage class back",
+		6200036396: "a claim has grown, its watch does not show it, and the size before is desired again",
+		6200059950: "the watch of budgets does not show what a daemon has written, and a StatefulSet is away from its pods",
+		6200096710: "the record of an adopted cluster is lost in the pass that deletes a StatefulSet without its pods",
+		6200215431: "the record is lost while a StatefulSet is gone whose group has left the definition, and somebody makes it again",
+		6200232416: "the group of a StatefulSet that is gone is written back, and something else of the definition is refused",
+		6200261740: "a pod has come back without a disk, and another one of its StatefulSet is never ready on its template",
+		6200270597: "the first disk of a node is lost, and the status says that another node has written on its other ones",
+		6200287224: "a claim gets its volume when a pod mounts it, and a further disk waits for what grows",
+		6200302225: "the first disk of the only master is lost in the seconds in which its pod comes back without the other one",
+		6200323179: "the first disk of a node is lost while volumes are replaced, and another node has written on the other one",
+	} {
+		result := Run(NewSchedule(seed), nil, nil)
+		require.Nil(t, result.Violation, "%s: make replay SEED=%d", name, seed)
+	}
+}
