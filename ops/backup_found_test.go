@@ -171,6 +171,37 @@ func TestASnapshotOfALostRecordInAnotherRepositoryIsWaitedFor(t *testing.T) {
 	assert.GreaterOrEqual(t, second.finished.Sub(first.finished), 20*time.Second, "one after the other")
 }
 
+// One was given up that nobody could ask for, and runs all the same; or the list was behind that a new record was made of.
+func TestNoSnapshotBeginsBesideOneThatTheReadingShows(t *testing.T) {
+	for name, repository := range map[string]string{"in its repository": "", "in a former one": "stevedore_former"} {
+		t.Run(name, func(t *testing.T) {
+			w := backedUpWorld(t)
+			runs := true
+			w.see = func(db *model.Database) {
+				if runs {
+					shown := model.ListedSnapshot{Repository: repository, Name: model.SnapshotName("often", w.now.Add(-time.Hour)), State: model.SnapshotInProgress}
+					if repository == "" {
+						shown.Repository = firstOf(w.repositories)
+					}
+					db.SnapshotsKnown, db.Snapshots, db.Listing, db.Listed = true, 1, []model.ListedSnapshot{shown}, db.At
+				}
+			}
+			w.record.Backups.Listed = w.now
+			due := model.SnapshotName("some", w.now)
+			w.record.Backups.Running = &model.RunningSnapshot{Name: due, Schedule: "some", Began: w.now}
+			for range 5 {
+				d, err := w.pass()
+				require.NoError(t, err)
+				assert.Nil(t, action(&d, model.ActionCreateSnapshot))
+				assert.Contains(t, messages(d.Waits), "is still being taken")
+			}
+			runs = false
+			w.calm(20)
+			assert.Contains(t, w.taken(), due+" SUCCESS", "it is taken after that one")
+		})
+	}
+}
+
 // It was recorded, and the daemon was killed before CREATE SNAPSHOT.
 func TestASnapshotThatNobodyHasAskedForWaitsForAPodThatWasTakenDown(t *testing.T) {
 	w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Minute })
@@ -246,6 +277,19 @@ func TestASnapshotThatNobodyCanAskForHoldsNoOperationUp(t *testing.T) {
 			assert.GreaterOrEqual(t, reported(w, "SnapshotFailed"), 1)
 		})
 	}
+}
+
+// It may have been asked for, and the answer was lost with the daemon: then it runs, and the next list shows it.
+func TestAfterASnapshotIsGivenUpNoneBeginsBeforeAListIsRead(t *testing.T) {
+	w := backedUpWorld(t, func(b *definition.Backups) { b.MaxDelay = time.Minute })
+	w.desired.Operations.StableFor = 90 * time.Second
+	w.template, w.desired.Revision = "t2", "rev-t2"
+	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepNext })
+	w.record.Backups.Running = &model.RunningSnapshot{Name: model.SnapshotName("often", w.now), Schedule: "often", Began: w.now}
+	w.record.Backups.Repository.Settings, w.record.Backups.Repository.Nodes = "", ""
+	require.NotZero(t, w.record.Backups.Listed)
+	w.until(func() bool { return reported(w, "SnapshotFailed") > 0 })
+	assert.Zero(t, w.record.Backups.Listed)
 }
 
 // A cluster without nodes takes no snapshot: that is no delay, and nobody is told of one. What it missed is taken once

@@ -154,8 +154,8 @@ func (j *judge) risks(w *world, d *daemon, before, next *model.Record) {
 	switch op := next.Operation; op.Kind {
 	case model.OperationShrink, model.OperationUpgrade:
 	case model.OperationReplace:
-		if l := w.slotOf(op.Shrink.Replaces); l != nil && l.goesWith(func(k *claim) bool { return k.going && k.ours }) {
-			return // it goes on: an only copy has come back to the node, and saving that waits for nothing
+		if l := w.slotOf(op.Shrink.Replaces); l != nil && l.goesWith(func(k *claim) bool { return k.going && (k.ours || k.agreed) }) {
+			return // the volume goes, as a daemon or a person has decided; an only copy has come back to the node, and saving that waits for nothing
 		}
 	default:
 		return

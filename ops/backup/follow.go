@@ -62,7 +62,7 @@ func compare(t *pass.Pass) {
 	if len(ours) == 0 && known && !waited {
 		return
 	}
-	if b.Listed.IsZero() && model.Any(db.Listing, func(s *model.ListedSnapshot) bool { return runsElsewhere(b, s) }) {
+	if b.Listed.IsZero() && model.Any(db.Listing, func(s *model.ListedSnapshot) bool { return runsOfOurs(s) && s.Repository != b.Repository.Name }) {
 		return // the record of it was lost: it is waited for
 	}
 	b.Listed = db.Listed
@@ -90,14 +90,10 @@ func compare(t *pass.Pass) {
 	resumeFrom(t, ours)
 }
 
-// runsElsewhere reports whether a snapshot of ours runs in another repository, where those of this cluster went
-// before.
-func runsElsewhere(b *model.Backups, s *model.ListedSnapshot) bool {
-	if s.State != model.SnapshotInProgress || s.Repository == b.Repository.Name {
-		return false
-	}
+// runsOfOurs reports whether a row of a list is a snapshot of ours that runs, in whichever repository.
+func runsOfOurs(s *model.ListedSnapshot) bool {
 	_, _, ours := model.SnapshotOf(s.Name)
-	return ours
+	return ours && s.State == model.SnapshotInProgress
 }
 
 // resumeFrom takes the windows of a record that was lost from the names of the snapshots, and one that

@@ -217,6 +217,8 @@ func held(t *pass.Pass) string {
 		return "the nodes run more than one version"
 	case b.Fetch.There():
 		return "tables of snapshot " + b.Fetch.Snapshot + " are being restored, and no snapshot can have them"
+	case another(v) != "":
+		return "snapshot " + another(v) + " is still being taken"
 	case op == nil && t.Record.Lock == nil:
 		return ""
 	case op == nil:
@@ -227,6 +229,18 @@ func held(t *pass.Pass) string {
 		return fmt.Sprintf("the operation %s is under way, and %s is away", op.Kind, nodes.NotJoined)
 	case op.Restart == nil || op.Step != model.StepNext || t.Record.Lock != nil:
 		return "the operation " + string(op.Kind) + " is under way, and not between two pods"
+	}
+	return ""
+}
+
+// another is a snapshot of ours that the last reading shows to run, and that is not the recorded one; "" for none. A lost
+// record or a list that was behind had left it out, or it was given up before it was known to run.
+func another(v *view.View) string {
+	for i := range v.Observed.Database.Listing {
+		s, recorded := &v.Observed.Database.Listing[i], v.Record.Backups.Running
+		if runsOfOurs(s) && (recorded == nil || s.Name != recorded.Name) {
+			return s.Name
+		}
 	}
 	return ""
 }
@@ -315,7 +329,8 @@ func Later(t *pass.Pass) {
 }
 
 // givesUp ends a snapshot that nobody could ask for since a restart has begun. No pod goes while it is recorded, and
-// what it waits for may be what comes of the operation alone. If an answer was lost and it runs, listings show it.
+// what it waits for may be what comes of the operation alone. If an answer was lost it runs, and the next list shows it: no
+// other one begins before that.
 func givesUp(t *pass.Pass, why string) {
 	s, op := t.Record.Backups.Running, t.Record.Operation
 	if s == nil || op == nil || !s.Asked.IsZero() || t.Elapsed(s.Began) <= t.Desired.Backups.MaxDelay {
@@ -323,5 +338,6 @@ func givesUp(t *pass.Pass, why string) {
 	}
 	if op.Restart != nil && op.Step == model.StepNext && t.Record.Lock == nil {
 		ended(t, model.SnapshotFailed, "the operation "+string(op.Kind)+" has begun before it could: "+why)
+		t.Record.Backups.Listed = time.Time{}
 	}
 }
