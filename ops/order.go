@@ -42,12 +42,17 @@ func start(t *pass.Pass) {
 		return
 	}
 	if x := t.Record.Exclusions; x != nil {
-		t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
+		drained := view.DrainedForNewVolume(&t.View)
+		if drained != nil {
+			t.Wait(gates.ExclusionStays(drained.Name))
+		} else {
+			t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
+		}
 		// Only a master gives them back, and the desired template may bring one.
 		masterless := t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != ""
 		// Where the volume of a drained node goes with its pod, they are given back after that, and
 		// nothing else restarts it.
-		if masterless || view.DrainedForNewVolume(&t.View) != nil {
+		if masterless || drained != nil {
 			_ = scale.DrainAgain(t) || begins(t, func() bool { return rollout.StartUpgrade(t) || rollout.StartRestart(t) })
 		}
 		return

@@ -34,7 +34,7 @@ func TestNoDiskIsRemovedWithoutWhatItNeeds(t *testing.T) {
 			w.fill(model.Table{Name: "doc.wide", Replicas: "1"}, 9, 2)
 		}},
 		{"a snapshot runs", func(w *world) { w.snapshot = 1 << 20 }, "", "snapshot-running", "", func(w *world) { w.snapshot, w.stuck = 0, false }},
-		{"it is aborted", func(w *world) { w.commands.Abort = "true" }, "aborted", "", "take the abort back", func(w *world) { w.commands.Abort = "" }},
+		{"it is aborted", func(w *world) { w.commands.Abort = "true" }, "aborted", "", "pods that do without a disk stay so, and no claim was deleted", func(w *world) { w.commands.Abort = "" }},
 		{"copies are missing", func(w *world) { w.see = func(db *model.Database) { db.Health.Colour = model.Yellow } }, "", "health-green", "", func(w *world) { w.see = nil }},
 		{"other clusters have nodes down", func(w *world) { w.disrupted = []string{"ns/other"} }, "", "disrupted-clusters", "", func(w *world) { w.disrupted = nil }},
 		{"a further disk has not come to each pod yet", func(w *world) { w.has[hot+"-1"] = "data0" }, "volume-change-not-supported", "", `[data1] is "a disk that not all pods have yet" and "" is desired`, func(w *world) { w.has[hot+"-1"] = "data0,data1" }},

@@ -107,7 +107,7 @@ func TestNoVolumeIsReplacedWithoutWhatItNeeds(t *testing.T) {
 			w.desired.Operations.Consent = append(w.desired.Operations.Consent, definition.ConsentLeaveZone)
 		}, "last-node-of-zone", "", "zone b"},
 		{"a snapshot runs", func(w *world) { w.snapshot = 1 << 20 }, "", "snapshot-running", ""},
-		{"it is aborted", func(w *world) { w.commands.Abort = "true" }, "aborted", "", "take the abort back"},
+		{"it is aborted", func(w *world) { w.commands.Abort = "true" }, "aborted", "", "no further claim is deleted; nodes that are on new volumes stay on them. Change the definition, or take the abort back with `stevedore resume`"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := consentingWorld(t)
@@ -136,6 +136,41 @@ func TestNoVolumeIsReplacedWithoutWhatItNeeds(t *testing.T) {
 			assert.Empty(t, w.excluded())
 		})
 	}
+}
+
+// An abort says what it cannot take back: claims that are deleted, and the volume that goes with the pod.
+func TestAnAbortSaysWhichVolumeGoesAnyway(t *testing.T) {
+	w := consentingWorld(t)
+	w.desired = classed(w.desired, "slow", sizeBefore)
+	deleted := func() bool {
+		return slices.ContainsFunc(w.claims, func(c model.Claim) bool { return c.Terminating })
+	}
+	for i := 0; i < 400 && !deleted(); i++ {
+		_, err := w.pass()
+		require.NoError(t, err)
+	}
+	require.True(t, deleted())
+	w.commands.Abort = "true"
+	for pass := range 5 {
+		d, err := w.pass()
+		require.NoError(t, err)
+		require.Equal(t, []string{"aborted"}, reasons(d.Refusals), "pass %d", pass)
+		said := d.Refusals[0].Message
+		for _, want := range []string{"data0-" + hot + "-0, which nobody can take back", "the volume goes with pod " + hot + "-0", "stays excluded", "`stevedore resume`: then pod " + hot + "-0 restarts onto a new volume"} {
+			assert.Contains(t, said, want)
+		}
+		for _, wait := range d.Waits {
+			assert.NotContains(t, wait.Message, "is being taken off", "the node stays excluded")
+			if wait.Name == "volumes-replaced" {
+				assert.Contains(t, wait.Message, "it was aborted and goes no further; 0 of 3 nodes")
+			}
+		}
+	}
+	assert.Zero(t, w.pods[hot+"-0"].restarts)
+	assert.NotEmpty(t, w.excluded())
+	w.commands.Abort = ""
+	w.run(900)
+	checkReplaced(t, w, "slow", w.desired.Volumes[0].Size)
 }
 
 // A table with a range of replicas has a copy less while a node is excluded: CrateDB counts no

@@ -128,6 +128,14 @@ func RebuildAsked(t *pass.Pass) {
 	}
 }
 
+// AbortedHere begins the words about a change that goes on no further; "" while nobody aborts it.
+func AbortedHere(v *view.View) string {
+	if !Aborted(v) {
+		return ""
+	}
+	return "it was aborted and goes no further; "
+}
+
 // Aborted reports whether a person aborts the operation; a command wins over the annotation.
 func Aborted(v *view.View) bool {
 	return v.Commanded.Abort == "true" || v.Desired.Abort && v.Commanded.Abort != "false"

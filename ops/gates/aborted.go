@@ -23,10 +23,21 @@ func AbortedUpgrade(from, to string, old, upgraded int) Reason {
 	return AbortedRule.because("the upgrade from CrateDB %s to %s was aborted where it stood: %d pod(s) run %s and %d still what was before, and it is not begun again; change the definition, or take the abort back with `stevedore resume`: a cluster does not stay on two versions", from, to, upgraded, to, old)
 }
 
-// DrainsAborted is a change of volumes, node by node, that a person does not want to go on: what is "the replacement of
-// volumes" or "the removal of disks".
-func DrainsAborted(what string) Reason {
-	return AbortedRule.because("%s was aborted, and no further node is drained for it: change the definition, or take the abort back with `stevedore resume`", what)
+// What stays of a change of volumes that was aborted.
+const (
+	ReplacedStay = "the replacement of volumes was aborted: no further node is drained, and no further claim is deleted; nodes that are on new volumes stay on them"
+	RemovedStay  = "the removal of disks was aborted: no further node is drained; pods that do without a disk stay so, and no claim was deleted"
+)
+
+// DrainsAborted is a change of volumes, node by node, that a person does not want to go on, with what stays.
+func DrainsAborted(stays string) Reason {
+	return AbortedRule.because("%s. Change the definition, or take the abort back with `stevedore resume`", stays)
+}
+
+// ReplacementAborted is a replacement of volumes that was aborted after the claims of a pod were deleted.
+func ReplacementAborted(claims, pod string) Reason {
+	return AbortedRule.because("the replacement of volumes was aborted after it had deleted %s, which nobody can take back: the volume goes with pod %s, whoever ends that pod. Its shards are on other nodes, and its node stays excluded until then. "+
+		"stevedore ends no pod and drains no further node. Take the abort back with `stevedore resume`: then pod %s restarts onto a new volume", claims, pod, pod)
 }
 
 // SuspendAborted is a suspension that a person does not want.

@@ -10,6 +10,11 @@ var ExclusionsReturnRule = Rule{
 	Source: "docs/safety.md, invariant C",
 }
 
+// ExclusionStays names the pod with which the volume of an excluded node goes.
+func ExclusionStays(pod string) Reason {
+	return ExclusionsReturnRule.because("the node in pod %s stays excluded until this pod has gone with its volume", pod)
+}
+
 // ExclusionsReturn names the StatefulSet.
 func ExclusionsReturn(set string, nodes int) Reason {
 	return ExclusionsReturnRule.because("the exclusion of %d node(s) of %s is being taken off", nodes, set)

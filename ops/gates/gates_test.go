@@ -76,6 +76,8 @@ func situations() []situation {
 		{"changes of a suspended cluster", of(holds(Suspended([]string{"crate-data-hot-c: memory", "user ada"}))), SuspendedRule, true, []string{"2 change(s)", "user ada"}},
 		{"a group that a suspension drops", of(holds(SuspendedGroup("cold"))), SuspendedRule, true, []string{"cold"}},
 		{"an aborted suspension", of(holds(SuspendAborted())), AbortedRule, true, []string{"stevedore resume"}},
+		{"an aborted replacement of volumes", of(holds(DrainsAborted(ReplacedStay))), AbortedRule, true, []string{"stevedore resume", "no further claim is deleted"}},
+		{"one whose claims are deleted", of(holds(ReplacementAborted("data0-x-0", "x-0"))), AbortedRule, true, []string{"stevedore resume", "data0-x-0", "pod x-0"}},
 		{"every pod has ended", of(PodsGone(0, "", "")), PodsGoneRule, false, nil},
 		{"a pod that has not", of(PodsGone(2, "crate-data-hot-orders-1", "terminating")), PodsGoneRule, true, []string{"2 pod(s)", "crate-data-hot-orders-1", "terminating"}},
 		{"another class", of(holds(Volumes("crate-data-hot-orders", "spec.volumeClaimTemplates[data0].spec.storageClassName", "fast", "slow", false))), VolumesRule, true, []string{"fast", "slow", `set resources.disk.storageClass of its group back to "fast"`}},
@@ -371,6 +373,7 @@ func situations() []situation {
 		{"a pod on its way out", of(holds(NodesGone("pod p-4"))), NodesGoneRule, true, []string{"pod p-4"}},
 		{"a hidden exclusion", of(holds(ExclusionHidden())), ExclusionHiddenRule, true, []string{"SET GLOBAL TRANSIENT"}},
 		{"exclusions on their way back", of(holds(ExclusionsReturn("s", 2))), ExclusionsReturnRule, true, []string{"2 node", "s"}},
+		{"an exclusion that stays", of(holds(ExclusionStays("x-0"))), ExclusionsReturnRule, true, []string{"pod x-0"}},
 		{"an exclusion of nobody", of(holds(UnexplainedExclusion("a,b"))), UnexplainedExclusionRule, true, []string{"'a,b'", "stevedore release"}},
 		{"an aborted shrink", of(holds(ShrinkAborted("crate-data-hot-c at 5 of 3"))), ShrinkAbortedRule, true, []string{"crate-data-hot-c at 5 of 3"}},
 	}...)

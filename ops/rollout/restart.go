@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
@@ -39,7 +40,7 @@ func StartRestart(t *pass.Pass) bool {
 		return true
 	}
 	if aim.Aborted(&t.View) {
-		t.Refuse(gates.Aborted(podsLeft(&t.View)))
+		t.Refuse(aborted(&t.View))
 		t.Record.Operation = nil
 		return true
 	}
@@ -65,7 +66,7 @@ func Restart(t *pass.Pass) {
 	case op.Kind == model.OperationUpgrade:
 		t.Refuse(upgradeAborted(&t.View, op.Upgrade.OldVersion, op.Upgrade.NewVersion))
 	default:
-		t.Refuse(gates.Aborted(podsLeft(&t.View)))
+		t.Refuse(aborted(&t.View))
 	}
 	switch {
 	case aim.Aborted(&t.View), goesWithItsSet(&t.View, op):
@@ -86,6 +87,21 @@ func Restart(t *pass.Pass) {
 	step(t, op)
 	restartTimeout(t)
 	restartProgress(t)
+}
+
+// aborted says what an abort leaves. Claims of a node that was drained are deleted for good.
+func aborted(v *view.View) model.Reason {
+	p := view.DrainedForNewVolume(v)
+	if p == nil {
+		return gates.Aborted(podsLeft(v))
+	}
+	var claims []string
+	for c := range view.ClaimsOf(v, p.Set, p.Ordinal) {
+		if c.Terminating {
+			claims = append(claims, c.Name)
+		}
+	}
+	return gates.ReplacementAborted(strings.Join(claims, ", "), p.Name)
 }
 
 // keepsDisk has a pod keep all its disks whose node is not empty any more, or takes shards again: it is

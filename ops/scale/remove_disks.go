@@ -19,7 +19,7 @@ func StartRemove(t *pass.Pass) bool {
 	sh := replaced(t, p, s)
 	switch {
 	case aim.Aborted(&t.View):
-		t.Refuse(gates.DrainsAborted("the removal of disks"))
+		t.Refuse(gates.DrainsAborted(gates.RemovedStay))
 		return true
 	case !p.Ready, len(sh.Leaving) == 0, sh.Leaving[0].ID == "":
 		return t.Waits(gates.DisksRemoved("node " + p.NodeName + " is not there"))

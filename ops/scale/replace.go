@@ -119,7 +119,7 @@ func nextReplaced(v *view.View, begun bool) *model.Pod {
 func replaceWaits(t *pass.Pass, sh *model.Shrink, p *model.Pod, s model.RecordedSet) bool {
 	switch {
 	case aim.Aborted(&t.View):
-		t.Refuse(gates.DrainsAborted("the replacement of volumes"))
+		t.Refuse(gates.DrainsAborted(gates.ReplacedStay))
 		return true
 	case view.FewVoters(&t.View, p):
 		return t.Waits(gates.VolumesReplaced(true, "node "+p.NodeName+" votes, and with less than 3 master-eligible nodes the others may not go on without its volume: add nodes first"))

@@ -70,7 +70,7 @@ func Removed(t *pass.Pass) {
 			t.Feedback("expand_storage", model.StatusInProgress, "DisksRemoving", "disks are removed node by node; each node is drained before, and no claim is deleted: "+desired)
 		}
 	}
-	t.Waits(gates.DisksRemoved(progressWords(using, lacking, total)))
+	t.Waits(gates.DisksRemoved(aim.AbortedHere(&t.View) + progressWords(using, lacking, total)))
 }
 
 // noteDone notes a pod that has come back without a disk, for its node was found empty before; others are

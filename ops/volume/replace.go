@@ -46,7 +46,7 @@ func Replace(t *pass.Pass) {
 			t.Record.Replacing = &next
 			t.Feedback("expand_storage", model.StatusInProgress, "VolumesReplacing", "volumes are replaced node by node; each node is drained before: "+desired)
 		}
-		t.Waits(gates.VolumesReplaced(true, howFar(total, others, left)))
+		t.Waits(gates.VolumesReplaced(true, aim.AbortedHere(&t.View)+howFar(total, others, left)))
 	}
 }
 
