@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -318,6 +319,39 @@ func TestARepositoryThatCannotBeMadeIsTriedAgainAndKeepsNothingElse(t *testing.T
 	w.broken = nil
 	w.calm(60)
 	assert.Equal(t, model.StageVerified, w.record.Stage)
+}
+
+// Whoever asks for a snapshot, for tables or for a drill is answered by what keeps the repository from being ready.
+func TestWhatWaitsForTheRepositorySaysWhyThatIsNotReady(t *testing.T) {
+	const refused = "the repository is not ready: CrateDB does not accept it: "
+	for name, c := range map[string]struct {
+		asks func(w *world)
+		says string
+	}{
+		"a snapshot": {func(w *world) { w.commands.BackupAt = w.now.Format(time.RFC3339) }, "the snapshot that a command asked for, due at "},
+		"tables": {func(w *world) {
+			w.commands.FetchAt = model.FetchCommand{At: w.now, Schema: "old", Tables: []string{"doc.a"}}.String()
+		}, "the restore or drill that was asked for waits: " + refused},
+		"a drill by schedule": {func(w *world) {
+			w.desired.Backups.Schedules, w.desired.Backups.Drill = nil, &definition.Drill{Cron: "30 * * * *"}
+			w.now = w.now.Add(2 * time.Hour)
+		}, "the drill waits: " + refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, backedUp())
+			w.broken = errors.New("[stevedore] path is not accessible on master node")
+			afterPasses(t, w, 60)
+			c.asks(w)
+			o, said := w.observe(), ""
+			o.Failures = []model.Failure{{Action: model.Action{Kind: model.ActionSetRepository}, Message: w.broken.Error(), Count: 3}}
+			for _, r := range ops.Decide(w.desired, o, w.record, model.Policy{}, w.now).Waits {
+				said += r.Message + "\n"
+			}
+			assert.Contains(t, said, c.says)
+			assert.Contains(t, said, "waits: "+refused)
+			assert.Contains(t, said, "path is not accessible")
+		})
+	}
 }
 
 func TestOtherCredentialsAndNewNodesHaveTheRepositoryVerified(t *testing.T) {

@@ -169,6 +169,8 @@ func beforeSnapshot(cluster record.Cluster, rec model.Record, handsOff string) s
 		return "the cluster is suspended, and it begins when the cluster runs again"
 	case b != nil && b.Running != nil:
 		return "it begins after " + b.Running.Name + ", which is being taken since " + b.Running.Began.UTC().Format(time.RFC3339)
+	case repositoryFails(rec) != "":
+		return "the repository is not ready: " + repositoryFails(rec)
 	case operation != nil:
 		return "it begins after the operation " + string(operation.Kind) + ", or between two of its pods once it has waited for spec.backups.maxDelay"
 	}

@@ -169,11 +169,29 @@ var snapshotHolders = []gates.Rule{
 // holdsSnapshot is the reason that a snapshot waits for; nil where none is shown.
 func holdsSnapshot(rec model.Record) *model.ShownReason {
 	for _, rule := range snapshotHolders {
-		if i := slices.IndexFunc(rec.Shown.Reasons, func(r model.ShownReason) bool { return r.Name == rule.Name }); i >= 0 {
-			return &rec.Shown.Reasons[i]
+		if reason := shownReason(rec, rule); reason != nil {
+			return reason
 		}
 	}
 	return nil
+}
+
+// shownReason is the reason of a rule that the daemon shows; nil for none.
+func shownReason(rec model.Record, rule gates.Rule) *model.ShownReason {
+	if i := slices.IndexFunc(rec.Shown.Reasons, func(r model.ShownReason) bool { return r.Name == rule.Name }); i >= 0 {
+		return &rec.Shown.Reasons[i]
+	}
+	return nil
+}
+
+// repositoryFails is what CrateDB answers instead of accepting the repository; "" where it has not refused it.
+func repositoryFails(rec model.Record) string {
+	for _, r := range rec.Shown.Reasons {
+		if r.Name == gates.ActionFailedRule.Name && strings.HasPrefix(r.Message, string(model.ActionSetRepository)) {
+			return r.Message
+		}
+	}
+	return ""
 }
 
 // remarks are sentences for people.

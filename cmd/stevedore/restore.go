@@ -184,7 +184,7 @@ func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) 
 	if f.wait {
 		out = cmd.ErrOrStderr()
 	}
-	if _, err := fmt.Fprintf(out, "cluster %s: %s is asked for; %s\n", cluster, asked.what, beforeFetch(cluster, rec, handsOff)); err != nil {
+	if _, err := fmt.Fprintf(out, "cluster %s: %s is asked for; %s\n", cluster, asked.what, beforeFetch(cluster, rec, handsOff, command.Value)); err != nil {
 		return asked, err
 	}
 	warnIfNobodyActs(ctx, client, []attendance.Cluster{attendedBy(cluster, rec)}, cmd.ErrOrStderr())
@@ -263,9 +263,10 @@ func noSnapshot(b *model.Backups, name string, cluster record.Cluster) error {
 	return fmt.Errorf("cluster %s has no snapshot %s: `stevedore backup list %s` shows those that are there", cluster, name, cluster)
 }
 
-// beforeFetch says what has to be over before it begins, as far as the record says.
-func beforeFetch(cluster record.Cluster, rec model.Record, handsOff string) string {
+// beforeFetch says what has to be over before a command begins, as far as the record says.
+func beforeFetch(cluster record.Cluster, rec model.Record, handsOff, command string) string {
 	b, operation, needs := rec.Backups, rec.Operation, needsPerson(rec)
+	asked, _ := model.ReadFetchCommand(command)
 	switch {
 	case needs != nil:
 		return "it waits for " + needs.Name + ": " + needs.Message
@@ -273,8 +274,15 @@ func beforeFetch(cluster record.Cluster, rec model.Record, handsOff string) stri
 		return "the cluster is " + handsOff + ", and it begins when that is taken back: stevedore resume " + cluster.String()
 	case len(rec.Suspended) > 0 && operation == nil:
 		return "the cluster is suspended, and it begins when the cluster runs again"
+	case b.Fetch != nil && b.Fetch.Drill && !asked.Drill:
+		return "the drill of snapshot " + b.Fetch.Snapshot + " gives way: it begins when the tables of that drill are dropped"
 	case b.Fetch != nil:
-		return "it begins after what is being restored now, of snapshot " + b.Fetch.Snapshot
+		what := map[bool]string{true: "the drill", false: "the restore of tables"}[b.Fetch.Drill]
+		return fmt.Sprintf("it begins after %s of snapshot %s, which is under way; if that does not end, `stevedore abort %s` ends it, and this command too: ask again after `stevedore resume %s`", what, b.Fetch.Snapshot, cluster, cluster)
+	case shownReason(rec, gates.TablesRestoredRule) != nil:
+		return shownReason(rec, gates.TablesRestoredRule).Message
+	case repositoryFails(rec) != "":
+		return "the repository is not ready: " + repositoryFails(rec)
 	case b.Running != nil:
 		return "it begins after snapshot " + b.Running.Name + ", which is being taken"
 	case operation != nil:
@@ -309,7 +317,7 @@ func (a askedSnapshot) judgeFetch(rec model.Record, commands []record.Command) s
 	case standing != a.command:
 		return snapshotVerdict{stuck: true, why: "another command has taken the place of this one: " + standing}
 	default:
-		return snapshotVerdict{stuck: handsOff != "" || rec.IsSuspended() || needsPerson(rec) != nil, why: beforeFetch(a.cluster, rec, handsOff)}
+		return snapshotVerdict{stuck: handsOff != "" || rec.IsSuspended() || needsPerson(rec) != nil, why: beforeFetch(a.cluster, rec, handsOff, a.command)}
 	}
 }
 

@@ -54,7 +54,11 @@ func TestTablesAndDrillsAreAskedForAndWhatHoldsThemIsSaid(t *testing.T) {
 		{"the definition has no snapshots", new(doneRecord()), []string{"backup", "drill", "orders"}, "", "", "has no spec.backups"},
 		{"it is paused", is(because("wait", "paused", "p")), []string{"backup", "drill", "orders"}, when, "it waits for paused: p", ""},
 		{"a Secret is missing", is(because("information", "repository-secret-missing", "s3")), []string{"backup", "drill", "orders"}, when, "it waits for repository-secret-missing: s3", ""},
-		{"another one is tried", is(func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Snapshot: "s"} }), []string{"backup", "drill", "orders"}, when, "it begins after what is being restored now, of snapshot s", ""},
+		{"tables are restored", is(func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Snapshot: "s"} }), []string{"backup", "drill", "orders"}, when,
+			"it begins after the restore of tables of snapshot s, which is under way; if that does not end, `stevedore abort prod/orders` ends it, and this command too: ask again after `stevedore resume prod/orders`", ""},
+		{"another one is tried", is(func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Snapshot: "s", Drill: true} }), []string{"backup", "drill", "orders"}, when, "it begins after the drill of snapshot s, which is under way; if that does not end, `stevedore abort prod/orders` ends it", ""},
+		{"the repository is refused", is(because("wait", "action-failed", "set-repository stevedore_1 failed (3 times): no such bucket")), []string{"backup", "drill", "orders"}, when, "the repository is not ready: set-repository stevedore_1 failed (3 times): no such bucket", ""},
+		{"the daemon says what it waits for", is(because("information", "tables-restored", "the restore or drill that was asked for waits: the repository is not ready: it needs Secret s3, key id")), []string{"backup", "drill", "orders"}, when, "; the restore or drill that was asked for waits: the repository is not ready: it needs Secret s3, key id", ""},
 		{"one is being taken", is(running), []string{"backup", "drill", "orders"}, when, "it begins after snapshot " + nightlyTaken + ", which is being taken", ""},
 		{"no time", is(), []string{"backup", "drill", "orders", "--timeout", "0s"}, "", "", "--timeout must be longer than nothing"},
 	} {

@@ -152,6 +152,27 @@ func repository(t *pass.Pass) bool {
 	return false
 }
 
+// notReady says why no snapshot can go to the repository, or come from it, yet.
+func notReady(t *pass.Pass) string {
+	b := t.Record.Backups
+	_, missing := versions(&t.View)
+	failed := slices.IndexFunc(t.Observed.Failures, func(f model.Failure) bool { return f.Action.Kind == model.ActionSetRepository })
+	why := "its nodes are to verify it now"
+	switch {
+	case missing != "":
+		why = "it needs Secret " + missing
+	case failed >= 0:
+		why = "CrateDB does not accept it: " + t.Observed.Failures[failed].Message
+	case b.Foreign != "":
+		why = "it has snapshot " + b.Foreign + ", which is not stevedore's"
+	case t.Record.Operation != nil:
+		why = "its nodes verify it after the operation " + string(t.Record.Operation.Kind)
+	case !t.Observed.Database.NodesKnown:
+		why = "it is not known which nodes are to verify it"
+	}
+	return "the repository is not ready: " + why
+}
+
 // used reports whether CrateDB has this repository, as it shows or says where it refuses to change it because it works
 // with it: a snapshot of ours may run, or the tables of a drill come that are to be dropped first.
 func used(t *pass.Pass, name string) bool {

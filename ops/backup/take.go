@@ -43,12 +43,15 @@ func Backup(t *pass.Pass) {
 	defer fetch.Tried(t) // whatever else waits
 	if !t.Contact() || t.Observed.Database.Recovered != model.Yes || t.Suspending {
 		waits(t, "the cluster does not answer")
+		fetch.Waits(t, "the cluster does not answer")
 		return
 	}
 	if !repository(t) {
+		why := notReady(t)
 		taking(t)
-		givesUp(t, "the repository is not ready")
-		waits(t, "the repository is not ready")
+		givesUp(t, why)
+		waits(t, why)
+		fetch.Waits(t, why)
 		return
 	}
 	if b.Running == nil && b.Due.Schedule != "" {

@@ -50,6 +50,19 @@ func Begin(t *pass.Pass) {
 	}
 }
 
+// Waits says why what a person asks for, or the drill that is due, does not begin.
+func Waits(t *pass.Pass, why string) {
+	b := t.Record.Backups
+	asked := t.Observed.Commands.FetchAt
+	switch {
+	case b.Fetch != nil:
+	case asked != "" && asked != b.FetchCommand:
+		t.Wait(gates.RestoreAsked(why))
+	case !DrillDue(&t.View).IsZero():
+		t.Wait(gates.DrillWaits(why))
+	}
+}
+
 // DrillDue is the last window of spec.backups.drill that no drill has begun for; zero for none.
 func DrillDue(v *view.View) time.Time {
 	d, b := v.Desired.Backups, v.Record.Backups

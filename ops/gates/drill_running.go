@@ -6,7 +6,7 @@ var DrillRunningRule = Rule{
 	Kind:    Waits,
 	Informs: true,
 	Says:    "The tables of a snapshot are restored on trial, under schemas that begin with stevedore_drill_, are compared with what was recorded when it began, and are dropped again. They count for no gate. An operation and a snapshot go before.",
-	Do:      "Nothing: it ends by itself.",
+	Do:      "Nothing: it ends by itself, and gives way where a person asks for tables. `stevedore abort` ends it at once: its tables are dropped, and `stevedore resume` lets the next one begin.",
 	Source:  "docs/backups.md",
 }
 

@@ -111,6 +111,7 @@ func situations() []situation {
 		{"a drill has failed", of(holds(DrillFailed("stevedore-nightly-1", "doc.a: it could not be fetched"))), DrillFailedRule, true, []string{"stevedore-nightly-1", "doc.a"}},
 		{"a table was replaced", of(holds(TableKept("doc.orders is as in snapshot stevedore-nightly-1, and the table before it is kept as stevedore_replaced_0a1b2c_doc.orders", "prod/orders", "doc.orders"))), TableKeptRule, true, []string{"`stevedore restore prod/orders --drop-kept doc.orders`", "--undo doc.orders"}},
 		{"tables are restored", of(holds(TablesRestored("stevedore-nightly-1", 0, 2, "they are asked for"))), TablesRestoredRule, true, []string{"0 of 2"}},
+		{"a restore that was asked for and waits", of(holds(RestoreAsked("the repository is not ready"))), TablesRestoredRule, true, []string{"asked for", "the repository is not ready"}},
 		{"an operation waits for tables", of(holds(RestoreFirst("grow", "stevedore-nightly-1"))), RestoreFirstRule, true, []string{"the operation grow"}},
 		{"tables were not restored", of(holds(TablesNotRestored("doc.a: no room"))), TablesNotRestoredRule, true, []string{"no room"}},
 		{"a restore waits", of(holds(RestoreWaits("the repository shows no snapshot"))), RestoreWaitsRule, true, []string{"no snapshot"}},

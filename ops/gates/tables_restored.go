@@ -10,6 +10,11 @@ var TablesRestoredRule = Rule{
 	Source:  "docs/backups.md",
 }
 
+// RestoreAsked says what a restore or a drill waits for that a person asks for.
+func RestoreAsked(what string) Reason {
+	return TablesRestoredRule.because("the restore or drill that was asked for waits: %s", what)
+}
+
 // TablesRestored says of which snapshot, and how far it is.
 func TablesRestored(snapshot string, done, of int, progress string) Reason {
 	return TablesRestoredRule.because("tables of snapshot %s are restored: %d of %d are there; %s", snapshot, done, of, progress)
