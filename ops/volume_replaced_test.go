@@ -143,7 +143,7 @@ func TestAnAbortSaysWhichVolumeGoesAnyway(t *testing.T) {
 	w := consentingWorld(t)
 	w.desired = classed(w.desired, "slow", sizeBefore)
 	deleted := func() bool {
-		return slices.ContainsFunc(w.claims, func(c model.Claim) bool { return c.Terminating })
+		return slices.ContainsFunc(w.Claims, func(c model.Claim) bool { return c.Terminating })
 	}
 	for i := 0; i < 400 && !deleted(); i++ {
 		_, err := w.pass()
