@@ -19,9 +19,6 @@ const adoptedWaits = "adopted-template"
 func adoptedWorld(t *testing.T, d model.Desired) *world {
 	t.Helper()
 	w := newWorld(t, restartable(d))
-	for _, u := range d.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.run(60)
 	w.now = w.now.Add(time.Hour)
 	w.adopt()
@@ -39,8 +36,8 @@ func checkKept(t *testing.T, w *world) {
 	for set, live := range w.live {
 		hash, _ := split(live)
 		assert.Equal(t, model.AdoptedTemplate, hash, set)
-		assert.Contains(t, w.adopted[set], `"from":"crate-operator"`, set)
-		assert.Contains(t, w.adopted[set], `"desired":"hash of `, set)
+		assert.Contains(t, w.set(set).Adopted, `"from":"crate-operator"`, set)
+		assert.Contains(t, w.set(set).Adopted, `"desired":"hash of `, set)
 	}
 }
 
@@ -50,8 +47,8 @@ func checkReleased(t *testing.T, w *world) {
 	for name, p := range w.pods {
 		assert.Equal(t, w.wanted(), p.template, name)
 	}
-	for set, note := range w.adopted {
-		assert.Empty(t, note, set)
+	for _, s := range w.sets {
+		assert.Empty(t, s.Adopted, s.Name)
 	}
 	assert.Empty(t, w.record.Adopted)
 	assert.Nil(t, w.record.Operation)
@@ -123,7 +120,11 @@ func TestWhatKeepsAnAdoptedTemplate(t *testing.T) {
 		"a text in restartedAt that is as old as the definition": func(*world) {},
 		"the record is lost":                      func(w *world) { w.record = model.Record{} },
 		"another revision with the same template": func(*world) {},
-		"the annotation is taken off by hand":     func(w *world) { w.adopted = nil },
+		"the annotation is taken off by hand": func(w *world) {
+			for i := range w.sets {
+				w.sets[i].Adopted = ""
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := adoptedWorld(t, wantedCluster(4))
@@ -150,10 +151,7 @@ func TestAChangeThatIsTakenBackBeforeTheRestartReleasesNothing(t *testing.T) {
 	before := w.template
 	byTemplate(w)
 	w.desired.Abort = true // it does not begin
-	for range 20 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(20)
 	checkKept(t, w)
 	w.template, w.desired.Abort, w.desired.Revision = before, false, "rev-back"
 	w.run(100)
@@ -169,10 +167,7 @@ func TestAPodIsEvictedInTheMiddleOfTheRestart(t *testing.T) {
 				w := adoptedWorld(t, wantedCluster(3))
 				w.run(60)
 				byAnnotation(w)
-				for range after {
-					_, err := w.pass()
-					require.NoError(t, err)
-				}
+				w.passes(after)
 				w.pods[victim].away = 2
 				w.run(300)
 				checkReleased(t, w)
@@ -191,10 +186,7 @@ func TestAGrowInTheMiddleOfTheRestartLeavesNoPodOnTheAdoptedTemplate(t *testing.
 				w := adoptedWorld(t, wantedCluster(3))
 				w.run(60)
 				ask(w)
-				for range after {
-					_, err := w.pass()
-					require.NoError(t, err)
-				}
+				w.passes(after)
 				w.desired.Sets = slices.Clone(w.desired.Sets)
 				w.desired.Sets[0].Replicas, w.desired.Revision = 4, "rev-grown"
 				w.run(300)
@@ -208,40 +200,29 @@ func TestAGrowInTheMiddleOfTheRestartLeavesNoPodOnTheAdoptedTemplate(t *testing.
 // Killed before or after any write, with the record kept and lost, the take-over ends without a
 // restart, and the restart that is asked for ends with every pod on the desired template.
 func TestAnAdoptedClusterKilledAtAnyWriteEndsTheSame(t *testing.T) {
-	restarted := func(t *testing.T, ask func(*world), killAt int, after, lose bool) *world {
-		w := adoptedWorld(t, tiered(3, 2))
-		w.t = t
-		if ask == nil && killAt > 0 {
-			w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-		}
-		w.run(100)
-		checkKept(t, w)
-		if ask != nil {
-			w.now = w.now.Add(time.Minute)
-			ask(w)
-			if killAt > 0 {
-				w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-			}
-			w.run(400)
-			checkReleased(t, w)
-		}
-		return w
-	}
 	for name, ask := range map[string]func(*world){"adopted": nil, "a template": byTemplate, "a time": byAnnotation} {
-		start := adoptedWorld(t, tiered(3, 2)).writes
-		if ask != nil {
-			start = restarted(t, nil, 0, false, false).writes
-		}
-		total := restarted(t, ask, 0, false, false).writes - start
-		require.Greater(t, total, 3)
-		for n := 1; n <= total; n += 1 + total/25 {
-			for _, after := range []bool{false, true} {
-				for _, lose := range []bool{false, true} {
-					t.Run(fmt.Sprintf("%s, write %d after=%v lost=%v", name, n, after, lose), func(t *testing.T) {
-						restarted(t, ask, n, after, lose)
-					})
-				}
+		restarted := func(t *testing.T, c cut) *world {
+			w := adoptedWorld(t, tiered(3, 2))
+			w.t = t
+			if ask == nil {
+				w.dies(c)
 			}
+			w.run(100)
+			checkKept(t, w)
+			if ask != nil {
+				w.now = w.now.Add(time.Minute)
+				ask(w)
+				w.dies(c)
+				w.run(400)
+				checkReleased(t, w)
+			}
+			return w
+		}
+		whole := restarted(t, cut{})
+		total := whole.writes - whole.began
+		require.Greater(t, total, 3)
+		for c := range cuts(total, 1+total/25) {
+			t.Run(name+", "+c.String(), func(t *testing.T) { restarted(t, c) })
 		}
 	}
 }
@@ -253,10 +234,7 @@ func TestATemplateThatDoesNotRunGivesTheAdoptedOneBack(t *testing.T) {
 	w.run(60)
 	byTemplate(w)
 	w.bad = map[string]bool{"t2": true}
-	for range 1200 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(1200)
 	hash, _ := split(w.live["crate-data-hot-c"])
 	assert.Equal(t, model.AdoptedTemplate, hash, "whoever is evicted now comes back on what works")
 	on := 0
@@ -312,10 +290,7 @@ func TestALostRecordInTheMiddleOfTheRestartLeavesNoPodBehind(t *testing.T) {
 			w := adoptedWorld(t, wantedCluster(3))
 			w.run(60)
 			byTemplate(w)
-			for range after {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(after)
 			w.record = model.Record{}
 			w.run(300)
 			checkReleased(t, w)
@@ -360,10 +335,7 @@ func TestAGroupThatWasEvictedMeanwhileIsReleasedToo(t *testing.T) {
 	w.run(60)
 	w.now = w.now.Add(time.Minute)
 	byAnnotation(w)
-	for range 8 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(8)
 	w.pods["crate-data-cold-c-0"].away = 2
 	w.run(400)
 	checkReleased(t, w)

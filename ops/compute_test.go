@@ -92,10 +92,7 @@ func TestWhatIsTakenBackIsResizedBack(t *testing.T) {
 	for _, lose := range []bool{false, true} {
 		for turns := range 12 {
 			w := resizedWorld(t)
-			for range turns {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(turns)
 			if w.give(little); lose {
 				w.record = model.Record{}
 			}

@@ -79,10 +79,7 @@ func grownWith(t *testing.T, key, value string) *world {
 	w.besideOurs(key, value)
 	w.desired = wantedCluster(4)
 	w.desired.Revision = "four"
-	for range 60 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(60)
 	return w
 }
 
@@ -114,10 +111,7 @@ func TestAGrowSaysNothingOfWhatCouldNotBeRead(t *testing.T) {
 	w.see = func(db *model.Database) { db.AllocationKnown = false }
 	w.desired = wantedCluster(4)
 	w.desired.Revision = "four"
-	for range 60 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(60)
 	assert.Zero(t, reported(w, "GrowSucceeded"))
 	assert.Contains(t, said(w.at().decide().Waits), "allocation-known")
 }
@@ -129,10 +123,7 @@ func TestAGrowWhoseNodesAreExcludedGivesWayToWhatElseIsDesired(t *testing.T) {
 	require.NotNil(t, w.record.Operation)
 	w.desired = wantedCluster(5)
 	w.desired.Revision = "five"
-	for range 60 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(60)
 	assert.Len(t, w.pods, 5)
 	assert.Equal(t, 1, reported(w, "GrowIncomplete"))
 

@@ -46,13 +46,13 @@ func TestAnAllocationLockThatWasLeftBehindIsGivenBackBesideALaterScale(t *testin
 			} else {
 				w.record = model.Record{}
 			}
-			w.hold[hot] = `{"before":"all","cluster.routing.allocation.enable":"primaries"}`
+			w.set(hot).Hold = `{"before":"all","cluster.routing.allocation.enable":"primaries"}`
 			next := wantedCluster(5)
 			next.Users = w.desired.Users
 			w.desired = next
 			w.run(60)
 			assert.Equal(t, "all", w.persistent)
-			assert.Empty(t, w.hold[hot])
+			assert.Empty(t, w.set(hot).Hold)
 			assert.Len(t, w.nodeNames(), 5)
 		})
 	}
@@ -172,10 +172,7 @@ func TestWhatAnEarlierRestartHasLeftDecidesNothingInTheNext(t *testing.T) {
 	byAnnotation(w)
 	w.until(func() bool { return w.record.Operation != nil && len(w.record.Operation.Restart.Done) == 2 })
 	w.commands.Abort = "true"
-	for range 10 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(10)
 	require.Zero(t, reported(w, "RestartSucceeded"), "two of three are not all")
 	require.Nil(t, w.record.Operation, "nothing of it is kept")
 

@@ -192,10 +192,7 @@ func TestAnAbortedOperationDoesNotBegin(t *testing.T) {
 			reports := len(w.reports)
 			c.ask(w)
 			w.commands.Abort = "true"
-			for range 10 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(10)
 			assert.Contains(t, reasons(w.at().decide().Refusals), c.refused)
 			for _, r := range w.reports[reports:] {
 				assert.NotEqual(t, model.StatusInProgress, r.Status, "%s: it is not told as begun", r.Reason)

@@ -115,16 +115,8 @@ func TestOneCommitWithEverythingSurvivesAProcessThatKeepsDying(t *testing.T) {
 			t.Run(fmt.Sprintf("every %d writes after=%v", every, after), func(t *testing.T) {
 				w := large(t)
 				everything(w)
-				w.after, w.killAt = after, w.writes+every
-				for range 3000 {
-					if w.writes >= w.killAt {
-						w.killAt = w.writes + every
-					}
-					if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
-						break
-					}
-				}
-				w.killAt = 0
+				w.after = after
+				w.keepsDying(every, 3000)
 				w.run(200)
 				checkEverything(t, w)
 				for _, reason := range []string{"UpgradeSucceeded", "SuspendStarted"} {
@@ -193,10 +185,7 @@ func TestASuspensionMidwayThroughAShrinkLosesNoNode(t *testing.T) {
 			w.now = w.now.Add(time.Minute)
 			w.fill(model.Table{Name: "doc.one", Replicas: "1", TotalShardsPerNode: -1}, 6, 2)
 			w.desired = tiers(3, 1)
-			for range turns {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(turns)
 			w.desired = at0(tiers(3, 1))
 			w.run(150)
 			checkSuspended(t, w)

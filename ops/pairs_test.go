@@ -31,7 +31,7 @@ var parts = []part{
 		w.desired.Volumes = classed(w.desired, "slow", size).Volumes
 	}, func(t *testing.T, w *world) {
 		for _, c := range w.Claims {
-			if c.Ordinal < w.replicasOf(hot) { // that of a node that has left stays as it is
+			if c.Ordinal < w.set(hot).Replicas { // that of a node that has left stays as it is
 				assert.Equal(t, "slow", c.Class, c.Name)
 			}
 		}
@@ -82,15 +82,7 @@ func TestOfTwoChangesInOneCommitNoneIsLost(t *testing.T) {
 					first.change(w)
 					second.change(w)
 					w.desired.Revision = "rev-both"
-					for range 3000 {
-						if dies > 0 && w.writes >= w.killAt {
-							w.killAt = w.writes + dies
-						}
-						if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
-							break
-						}
-					}
-					w.killAt = 0
+					w.keepsDying(dies, 3000)
 					w.run(200)
 					first.done(t, w)
 					second.done(t, w)
@@ -115,9 +107,6 @@ func pairWorldOf(t *testing.T, disks func(model.Desired) model.Desired) *world {
 	d.Operations.Consent = []definition.Consent{definition.ConsentDeleteVolumes}
 	d.Version, d.License = "6.3.7", nil
 	w := newWorld(t, d)
-	for _, u := range d.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.amounts, w.can, w.mayDelete = little, canResize, model.Yes
 	w.run(60)
 	w.fill(model.Table{Name: "doc.one", Replicas: "1"}, 6, 2)

@@ -1,7 +1,6 @@
 package ops_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -30,19 +29,17 @@ func passwordCluster() model.Desired {
 	return d
 }
 
-func rotated(t *testing.T, killAt int, after, lose bool) *world {
+func rotated(t *testing.T, c cut) *world {
 	w := newWorld(t, passwordCluster())
 	w.run(30)
 	w.change("ada", "rotated")
-	if killAt > 0 {
-		w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-	}
+	w.dies(c)
 	w.run(30)
 	return w
 }
 
 func TestAChangedSecretChangesEachUserThatUsesIt(t *testing.T) {
-	w := rotated(t, 0, false, false)
+	w := rotated(t, cut{})
 	assert.Equal(t, "rotated", w.users["ada"].password)
 	assert.Equal(t, "rotated", w.users["eve"].password)
 	assert.Equal(t, "pw-bob", w.users["bob"].password)
@@ -60,30 +57,21 @@ func TestAChangedSecretChangesEachUserThatUsesIt(t *testing.T) {
 }
 
 func TestAPasswordChangeKilledAtAnyWriteEndsTheSame(t *testing.T) {
-	before := newWorld(t, passwordCluster())
-	before.run(30)
-	total := rotated(t, 0, false, false).writes - before.writes
-	require.Greater(t, total, 6)
-	for n := 1; n <= total; n++ {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
-					w := rotated(t, n, after, lose)
-					for user, password := range map[string]string{"ada": "rotated", "eve": "rotated", "bob": "pw-bob"} {
-						assert.Equal(t, password, w.users[user].password, user)
-						i := slices.IndexFunc(w.record.Bootstrap.Users, func(u model.RecordedUser) bool { return u.Name == user })
-						require.GreaterOrEqual(t, i, 0)
-						u := w.record.Bootstrap.Users[i]
-						assert.Equal(t, model.SecretVersion{}, u.Pending)
-						assert.Empty(t, u.Change)
-					}
-					if !lose {
-						assert.Equal(t, 2, reported(w, "PasswordChanged"))
-					}
-				})
-			}
+	atEachWrite(t, 6, 1, func(t *testing.T, c cut) *world {
+		w := rotated(t, c)
+		for user, password := range map[string]string{"ada": "rotated", "eve": "rotated", "bob": "pw-bob"} {
+			assert.Equal(t, password, w.users[user].password, user)
+			i := slices.IndexFunc(w.record.Bootstrap.Users, func(u model.RecordedUser) bool { return u.Name == user })
+			require.GreaterOrEqual(t, i, 0)
+			u := w.record.Bootstrap.Users[i]
+			assert.Equal(t, model.SecretVersion{}, u.Pending)
+			assert.Empty(t, u.Change)
 		}
-	}
+		if !c.lose {
+			assert.Equal(t, 2, reported(w, "PasswordChanged"))
+		}
+		return w
+	})
 }
 
 func TestASecretWhoseValueStayedChangesNothing(t *testing.T) {
@@ -109,10 +97,7 @@ func TestASecretThatIsGoneHoldsUpNoOtherUser(t *testing.T) {
 	w.run(30)
 	delete(w.secrets, "bob")
 	w.change("ada", "rotated")
-	for range 8 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(8)
 	assert.Equal(t, "rotated", w.users["ada"].password)
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	i := slices.Index(reasons(d.Waits), "secret-missing")

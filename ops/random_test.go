@@ -57,10 +57,7 @@ func TestAnyHistoryEndsWhereTheLastPushSays(t *testing.T) {
 			last := restartable(wantedCluster(highest))
 			last.Revision = "the last"
 			w.desired = last
-			for range 300 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(300)
 			d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 			for _, reason := range d.Refusals {
 				require.Equal(t, "user-removal-not-supported", reason.Name, "%s", reason.Message)

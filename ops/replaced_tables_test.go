@@ -399,35 +399,31 @@ func TestAnExchangeThatWasAskedForIsRecordedBefore(t *testing.T) {
 // Wherever the daemon dies, and whatever is lost: the table is as before or as in the snapshot, what was there before is
 // never dropped, and nothing of the restore stays that is red.
 func TestAReplacementSurvivesAKill(t *testing.T) {
-	for kill := 1; kill <= 16; kill++ {
-		for _, after := range []bool{false, true} {
-			for _, lost := range []bool{false, true} {
-				t.Run(fmt.Sprintf("at write %d, after it: %t, record lost: %t", kill, after, lost), func(t *testing.T) {
-					w := replaces(t)
-					kept := w.keptName("doc.t3")
-					w.granted = []string{"ada DQL GRANT doc.t3"}
-					w.killAt, w.after, w.lose = w.writes+kill, after, lost
-					w.calm(500)
-					require.Empty(t, w.originals, "what was there before is never dropped")
-					require.Zero(t, w.restored[kept], "nothing is red")
-					assert.Contains(t, w.granted, "ada DQL GRANT doc.t3")
-					before, now := int64(37), w.operations["doc.t3"]
-					switch {
-					case !lost:
-						assert.Equal(t, int64(30), now)
-						assert.Equal(t, 1, w.swaps)
-					case now == before:
-						assert.NotContains(t, w.restored, kept, "the copy is gone")
-					default:
-						assert.Equal(t, int64(30), now)
-					}
-					if _, there := w.restored[kept]; there {
-						require.Len(t, w.record.Backups.Kept, 1)
-						assert.Equal(t, kept, w.record.Backups.Kept[0].Name, "it is known")
-					}
-				})
+	for c := range cuts(16, 1) {
+		t.Run(c.String(), func(t *testing.T) {
+			w := replaces(t)
+			kept := w.keptName("doc.t3")
+			w.granted = []string{"ada DQL GRANT doc.t3"}
+			w.dies(c)
+			w.calm(500)
+			require.Empty(t, w.originals, "what was there before is never dropped")
+			require.Zero(t, w.restored[kept], "nothing is red")
+			assert.Contains(t, w.granted, "ada DQL GRANT doc.t3")
+			before, now := int64(37), w.operations["doc.t3"]
+			switch {
+			case !c.lose:
+				assert.Equal(t, int64(30), now)
+				assert.Equal(t, 1, w.swaps)
+			case now == before:
+				assert.NotContains(t, w.restored, kept, "the copy is gone")
+			default:
+				assert.Equal(t, int64(30), now)
 			}
-		}
+			if _, there := w.restored[kept]; there {
+				require.Len(t, w.record.Backups.Kept, 1)
+				assert.Equal(t, kept, w.record.Backups.Kept[0].Name, "it is known")
+			}
+		})
 	}
 }
 

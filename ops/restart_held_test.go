@@ -41,10 +41,7 @@ func TestAnAllocationLockThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt(t *te
 	w.run(60)
 	w.persistent = "primaries"
 	byTemplate(w)
-	for range 20 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(20)
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Contains(t, reasons(d.Waits), "unexplained-hold")
 	assert.Equal(t, 1, reported(w, "UnexplainedHold"))

@@ -1,7 +1,6 @@
 package ops_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -20,17 +19,12 @@ func restartable(d model.Desired) model.Desired {
 }
 
 // restartedWorld is a cluster that was made, and then asked for a restart.
-func restartedWorld(t *testing.T, d model.Desired, ask func(*world), killAt int, after, lose bool) *world {
+func restartedWorld(t *testing.T, d model.Desired, ask func(*world), c cut) *world {
 	w := newWorld(t, restartable(d))
-	for _, u := range d.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.run(60)
 	w.now = w.now.Add(time.Minute)
 	ask(w)
-	if killAt > 0 {
-		w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-	}
+	w.dies(c)
 	w.run(200)
 	return w
 }
@@ -53,8 +47,8 @@ func checkRestarted(t *testing.T, w *world, once bool) {
 	require.Nil(t, w.record.Operation)
 	require.Nil(t, w.record.Lock)
 	require.Equal(t, "all", w.persistent, "C: the allocation lock is given back")
-	for set, hold := range w.hold {
-		require.Empty(t, hold, "%s says that nothing is held", set)
+	for _, s := range w.sets {
+		require.Empty(t, s.Hold, "%s says that nothing is held", s.Name)
 	}
 	for name, p := range w.pods {
 		require.Equal(t, w.template, p.template, name)
@@ -75,7 +69,7 @@ func TestARestartTakesEachPodOnceAndGivesBackTheAllocationLock(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := restartedWorld(t, wantedCluster(3), ask, 0, false, false)
+			w := restartedWorld(t, wantedCluster(3), ask, cut{})
 			checkRestarted(t, w, true)
 			assert.Equal(t, 1, reported(w, "RestartStarted"))
 			assert.Equal(t, 1, reported(w, "RestartSucceeded"))
@@ -88,9 +82,6 @@ func TestARestartTakesEachPodOnceAndGivesBackTheAllocationLock(t *testing.T) {
 
 func TestMastersGoFirstThenTheGroupsInOrder(t *testing.T) {
 	w := newWorld(t, restartable(tiered(3, 2)))
-	for _, u := range w.desired.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.run(60)
 	byTemplate(w)
 	var order []string
@@ -128,27 +119,18 @@ func TestARestartKilledAtAnyWriteEndsTheSame(t *testing.T) {
 		"a wrong clock": {wantedCluster(2), byFuture},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := restartedWorld(t, c.desired, func(*world) {}, 0, false, false).writes
-			total := restartedWorld(t, c.desired, c.ask, 0, false, false).writes - before
-			require.Greater(t, total, 10)
 			each := 1
 			if name == "with tiers" {
 				each = 4 // six pods go through the same steps
 			}
-			for n := 1; n <= total; n += each {
-				for _, after := range []bool{false, true} {
-					for _, lose := range []bool{false, true} {
-						t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
-							w := restartedWorld(t, c.desired, c.ask, n, after, lose)
-							w.t = t
-							checkRestarted(t, w, name != "a wrong clock" || !lose)
-							if !lose {
-								require.Equal(t, 1, reported(w, "RestartSucceeded"))
-							}
-						})
-					}
+			atEachWrite(t, 10, each, func(t *testing.T, dies cut) *world {
+				w := restartedWorld(t, c.desired, c.ask, dies)
+				checkRestarted(t, w, name != "a wrong clock" || !dies.lose)
+				if !dies.lose {
+					require.Equal(t, 1, reported(w, "RestartSucceeded"))
 				}
-			}
+				return w
+			})
 		})
 	}
 }
@@ -159,10 +141,7 @@ func TestATemplateThatDoesNotComeUpStopsAtItsFirstPod(t *testing.T) {
 	w.run(60)
 	w.bad["t2"] = true
 	byTemplate(w)
-	for range 60 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(60)
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Contains(t, reasons(d.Refusals), "restart-stopped")
 	assert.Equal(t, "t1", w.live[hot], "the template protects the others again")
@@ -181,7 +160,7 @@ func TestATemplateThatDoesNotComeUpStopsAtItsFirstPod(t *testing.T) {
 				copied := *p
 				again.pods[name] = &copied
 			}
-			again.live, again.hold = map[string]string{hot: w.live[hot]}, map[string]string{hot: w.hold[hot]}
+			again.live, again.sets = map[string]string{hot: w.live[hot]}, slices.Clone(w.sets)
 			again.template, again.desired.Revision = template, "rev-"+template
 			again.run(100)
 			for name, p := range again.pods {
@@ -232,10 +211,7 @@ func TestWhatEndsARestartMidwayGivesBackTheAllocationLock(t *testing.T) {
 				c.end(w)
 				w.until(func() bool { return w.persistent == "all" && w.record.Lock == nil })
 				restarts := 0
-				for range 20 {
-					_, err := w.pass()
-					require.NoError(t, err)
-				}
+				w.passes(20)
 				for _, p := range w.pods {
 					restarts += p.restarts
 				}
@@ -286,10 +262,7 @@ func TestAPausedRestartGoesOnAfterwards(t *testing.T) {
 	byTemplate(w)
 	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepDown })
 	w.desired.Paused = true
-	for range 10 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(10)
 	w.desired.Paused = false
 	w.run(100)
 	checkRestarted(t, w, true)

@@ -93,9 +93,6 @@ func TestByZoneTheOutdatedPodsOfAZoneGoTogether(t *testing.T) {
 
 func TestDedicatedMastersGoOneByOneThoughByZone(t *testing.T) {
 	w := newWorld(t, restartable(tiered(5, 6)))
-	for _, u := range w.desired.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.desired.Operations.RestartBy = "zone"
 	w.zones = map[string]string{}
 	for _, set := range []string{"crate-master-c", hot} {
@@ -110,28 +107,14 @@ func TestDedicatedMastersGoOneByOneThoughByZone(t *testing.T) {
 }
 
 func TestARestartByZoneKilledAtAnyWriteEndsTheSame(t *testing.T) {
-	run := func(t *testing.T, killAt int, after, lose bool) *world {
+	atEachWrite(t, 15, 1, func(t *testing.T, c cut) *world {
 		w := zoned(t, 6)
 		byTemplate(w)
-		begun := w.writes
-		if killAt > 0 {
-			w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-		}
+		w.dies(c)
 		w.run(300)
-		w.writes -= begun
+		checkRestarted(t, w, true)
 		return w
-	}
-	total := run(t, 0, false, false).writes
-	require.Greater(t, total, 15)
-	for n := 1; n <= total; n++ {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
-					checkRestarted(t, run(t, n, after, lose), true)
-				})
-			}
-		}
-	}
+	})
 }
 
 // What has changed between the allocation lock and the deletion gives the allocation lock back.

@@ -78,10 +78,7 @@ func TestABootstrapEndsAndThenNothingIsWritten(t *testing.T) {
 	}
 	require.Equal(t, writes, w.writes, "an idle cluster writes nothing")
 	w.applied = model.Applied{}
-	for range 3 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(3)
 	require.Equal(t, writes, w.writes, "nor does a restarted daemon")
 }
 
@@ -155,32 +152,17 @@ func TestKilledAtAnyWriteItEndsTheSame(t *testing.T) {
 }
 
 func killEverywhere(t *testing.T, from, to model.Desired, nodes, grows int) {
-	count := func(killAt int, after, lose bool) *world {
+	atEachWrite(t, 20, 1, func(t *testing.T, c cut) *world {
 		w := newWorld(t, from)
-		for _, u := range from.Users {
-			w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-		}
-		w.killAt, w.after, w.lose = killAt, after, lose
+		w.dies(c)
 		w.run(60)
 		w.desired = to
 		w.run(60)
-		return w
-	}
-	total := count(0, false, false).writes
-	require.Greater(t, total, 20)
-	for n := 1; n <= total; n++ {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
-					w := count(n, after, lose)
-					w.t = t
-					checkMade(t, w, nodes)
-					if !lose {
-						require.Equal(t, grows, reported(w, "GrowSucceeded"), "a replay has the same id")
-						require.Equal(t, 1, reported(w, "BootstrapSucceeded"))
-					}
-				})
-			}
+		checkMade(t, w, nodes)
+		if !c.lose {
+			require.Equal(t, grows, reported(w, "GrowSucceeded"), "a replay has the same id")
+			require.Equal(t, 1, reported(w, "BootstrapSucceeded"))
 		}
-	}
+		return w
+	})
 }

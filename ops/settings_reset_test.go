@@ -76,14 +76,14 @@ func TestASettingThatWasOnlyAboutToBeSetIsSetHoweverOftenTheRecordIsLost(t *test
 			}
 		}
 		for i := range w.sets {
-			w.annotated[w.sets[i].Name] = setting.SettingsAnnotation(&view.View{Record: w.record})
+			w.sets[i].Annotated = setting.SettingsAnnotation(&view.View{Record: w.record})
 		}
 		for range lost {
 			w.record = model.Record{}
 			s := w.at()
 			s.o.Database = model.Database{}
 			e := effective(t, s.decide(), hot)
-			w.annotated[hot] = e.Settings
+			w.set(hot).Annotated = e.Settings
 		}
 		w.run(30)
 		assert.Equal(t, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`}, w.statements, "lost %d times", lost)

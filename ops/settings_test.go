@@ -62,7 +62,7 @@ func TestASettingThatIsGoneIsResetWhereWeHaveSetIt(t *testing.T) {
 	assert.Equal(t, `RESET GLOBAL "stats.jobs_log_size"`, w.statements[len(w.statements)-1])
 	assert.Empty(t, w.byHand)
 	assert.Empty(t, w.record.Settings)
-	assert.Empty(t, w.annotated[hot])
+	assert.Empty(t, w.set(hot).Annotated)
 	assert.Equal(t, 1, w.reportsOf("SettingsReset"))
 	w.noneRestarted()
 }
@@ -81,24 +81,20 @@ func TestSettingsThatAreGoneAreResetInOneStatement(t *testing.T) {
 
 // Cut off before or after any write, with the record lost or kept: the same end.
 func TestSettingsSurviveAKillAtAnyWrite(t *testing.T) {
-	for _, lose := range []bool{false, true} {
-		for _, after := range []bool{false, true} {
-			for n := 1; n <= 12; n++ {
-				w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
-				w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"}, model.Setting{Name: shards, Value: "2000"})
-				w.killAt, w.after, w.lose = w.writes+n, after, lose
-				w.run(40)
-				assert.Equal(t, map[string]string{jobsLog: "20000", shards: "2000"}, w.byHand, "write %d, after %v, lose %v", n, after, lose)
-				w.killAt = 0
-				w.push("rev-3", model.Setting{Name: jobsLog, Value: "5000"})
-				w.killAt = w.writes + n
-				w.run(40)
-				shown, _ := w.effectiveSetting(shards)
-				assert.Equal(t, "1000", shown, "write %d, after %v, lose %v", n, after, lose)
-				assert.NotContains(t, w.byHand, shards)
-				w.noneRestarted()
-			}
-		}
+	for c := range cuts(12, 1) {
+		w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"}, model.Setting{Name: shards, Value: "2000"})
+		w.dies(c)
+		w.run(40)
+		assert.Equal(t, map[string]string{jobsLog: "20000", shards: "2000"}, w.byHand, c)
+		w.killAt = 0
+		w.push("rev-3", model.Setting{Name: jobsLog, Value: "5000"})
+		w.dies(c)
+		w.run(40)
+		shown, _ := w.effectiveSetting(shards)
+		assert.Equal(t, "1000", shown, c)
+		assert.NotContains(t, w.byHand, shards)
+		w.noneRestarted()
 	}
 }
 
@@ -163,10 +159,7 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		}
 		require.Empty(t, w.statements)
 		w.byHand = map[string]string{jobsLog: "7"}
-		for range 200 {
-			_, err := w.pass()
-			require.NoError(t, err)
-		}
+		w.passes(200)
 		for name, p := range w.pods {
 			assert.Equal(t, 1, p.restarts, name)
 		}
@@ -178,10 +171,7 @@ func TestWhatSomebodyElseHasSetIsLeft(t *testing.T) {
 		w := settledWorld(t)
 		w.transients = map[string]string{jobsLog: "10000"}
 		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
-		for range 10 {
-			_, err := w.pass()
-			require.NoError(t, err)
-		}
+		w.passes(10)
 		assert.Contains(t, w.waiting(), "setting-not-effective")
 		assert.Len(t, w.statements, 1, "no fight")
 		w.now = w.now.Add(2 * time.Minute)
@@ -299,10 +289,7 @@ func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
 		w := settledWorld(t)
 		w.late = map[string]string{hot + "-2": "10000"}
 		w.push("rev-2", value)
-		for range 10 {
-			_, err := w.pass()
-			require.NoError(t, err)
-		}
+		w.passes(10)
 		assert.Contains(t, w.waiting(), "setting-not-effective")
 		assert.Len(t, w.statements, 1, "no fight")
 		assert.Zero(t, w.reportsOf("SettingsSet"))
@@ -367,10 +354,7 @@ func TestASettingThatOneNodeHasNotIsSeen(t *testing.T) {
 func TestAValueThatCrateDBRefusesNeverGetsIntoATemplate(t *testing.T) {
 	w := settledWorld(t, model.Setting{Name: jobsLog, Value: "5000"})
 	w.push("rev-2", model.Setting{Name: jobsLog, Value: "bad"})
-	for range 10 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(10)
 	_, list := split(w.live[hot])
 	assert.Equal(t, model.SettingList(jobsLog+"=5000"), list)
 	assert.NotEqual(t, model.StageVerified, w.record.Stage)

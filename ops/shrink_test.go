@@ -63,8 +63,8 @@ func checkShrunk(t *testing.T, w *world, nodes int) {
 	require.Equal(t, "somebody", w.exclude, "C: our exclusions are given back, others' stay")
 	require.Len(t, w.nodeNames(), nodes)
 	require.Equal(t, nodes, w.counts, "the gateway counts follow")
-	for set, hold := range w.hold {
-		require.Empty(t, hold, set)
+	for _, s := range w.sets {
+		require.Empty(t, s.Hold, "%s says that nothing is held", s.Name)
 	}
 	for _, n := range w.nodeNames() {
 		require.True(t, w.expects[n] == nodes || w.acknowledged[n], "node check 1 is acknowledged on %s", n)
@@ -146,20 +146,14 @@ func TestAShrinkThatIsNoLongerDesiredGivesBackWhatItHolds(t *testing.T) {
 			checkShrunk(t, w, 3)
 		}},
 		{"abort", func(w *world) { w.desired.Abort = true; w.desired.Revision = "rev-abort" }, func(t *testing.T, w *world, at int) {
-			for range 60 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(60)
 			require.Equal(t, "somebody", w.exclude)
 			require.Nil(t, w.record.Exclusions)
 			require.Nil(t, w.record.Operation)
 			require.Equal(t, len(w.nodeNames()) == 6, slices.Contains(reasons(ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now).Refusals), "shrink-aborted"))
 		}},
 		{"pause", func(w *world) { w.commands.Paused = "true" }, func(t *testing.T, w *world, _ int) {
-			for range 20 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(20)
 			require.Equal(t, "somebody", w.exclude)
 			require.Nil(t, w.record.Exclusions)
 			w.commands.Paused = ""
@@ -167,10 +161,7 @@ func TestAShrinkThatIsNoLongerDesiredGivesBackWhatItHolds(t *testing.T) {
 			checkShrunk(t, w, 4)
 		}},
 		{"release", func(w *world) { w.commands.Released = "true" }, func(t *testing.T, w *world, _ int) {
-			for range 20 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(20)
 			require.Equal(t, "somebody", w.exclude)
 			require.Nil(t, w.record.Exclusions)
 			require.Nil(t, w.record.Operation)
@@ -180,10 +171,7 @@ func TestAShrinkThatIsNoLongerDesiredGivesBackWhatItHolds(t *testing.T) {
 			for at := 1; ; at++ {
 				w := filled(t, tiers(3, 3))
 				w.desired = tiers(3, 1)
-				for range at {
-					_, err := w.pass()
-					require.NoError(t, err)
-				}
+				w.passes(at)
 				ended := w.record.Stage == model.StageVerified && w.record.Revision == "rev-3-1"
 				if ended {
 					require.Greater(t, at, 8)
@@ -207,34 +195,17 @@ func TestAShrinkKilledAtAnyWriteEndsTheSame(t *testing.T) {
 		{"a group comes, nodes go", tiers(5, -1), tiers(3, 1), 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			make := func(killAt int, after, lose bool) *world {
+			atEachWrite(t, 12, 1, func(t *testing.T, dies cut) *world {
 				w := filled(t, c.from)
-				start := w.writes
 				w.desired = c.to
-				w.killAt, w.after, w.lose = killAt, after, lose
-				if killAt > 0 {
-					w.killAt += start
-				}
+				w.dies(dies)
 				w.runQuiet(300)
-				w.writes -= start
-				return w
-			}
-			total := make(0, false, false).writes
-			require.Greater(t, total, 12)
-			for n := 1; n <= total; n++ {
-				for _, after := range []bool{false, true} {
-					for _, lose := range []bool{false, true} {
-						t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
-							w := make(n, after, lose)
-							w.t = t
-							checkShrunk(t, w, c.nodes)
-							if !lose {
-								assert.Equal(t, 1, reported(w, "ShrinkSucceeded"), "a replay has the same id")
-							}
-						})
-					}
+				checkShrunk(t, w, c.nodes)
+				if !dies.lose {
+					assert.Equal(t, 1, reported(w, "ShrinkSucceeded"), "a replay has the same id")
 				}
-			}
+				return w
+			})
 		})
 	}
 }
@@ -244,10 +215,7 @@ func TestAShrinkKilledAtAnyWriteEndsTheSame(t *testing.T) {
 func drainable(t *testing.T) *situation {
 	w := filled(t, tiers(3, 3))
 	w.others, w.exclude = nil, ""
-	for range 5 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(5)
 	s := &situation{d: tiers(3, 1), o: w.observe(), r: w.record}
 	s.o.Stable.Master = s.o.At.Add(-time.Hour)
 	s.o.Database.Settings.Exclude = map[string]string{}

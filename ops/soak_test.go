@@ -1,6 +1,8 @@
 package ops_test
 
 import (
+	"fmt"
+	"iter"
 	"os"
 	"testing"
 
@@ -18,17 +20,67 @@ func cutOff(t *testing.T, start func() *world, step, turns int, check func(t *te
 	first.run(turns)
 	writes := first.writes - before
 	require.Greater(t, writes, 6)
-	for n := 1; n <= writes; n += step {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				w := start()
-				w.killAt, w.after, w.lose = w.writes+n, after, lose
-				if check(t, w, w.untilQuiet(turns*2)); t.Failed() {
-					t.Fatalf("killed at write %d of %d, after=%v lose=%v", n, writes, after, lose)
+	for c := range cuts(writes, step) {
+		w := start()
+		w.dies(c)
+		if check(t, w, w.untilQuiet(turns*2)); t.Failed() {
+			t.Fatalf("killed at %v of %d writes", c, writes)
+		}
+	}
+}
+
+// cut is a write at which the daemon is killed, before it takes effect or after, with the record kept or
+// lost. The zero value is none.
+type cut struct {
+	at          int
+	after, lose bool
+}
+
+func (c cut) String() string { return fmt.Sprintf("write %d after=%v lost=%v", c.at, c.after, c.lose) }
+
+// cuts are those of the first writes, or of each one of step.
+func cuts(writes, step int) iter.Seq[cut] {
+	return func(yield func(cut) bool) {
+		for n := 1; n <= writes; n += step {
+			for _, c := range []cut{{n, false, false}, {n, false, true}, {n, true, false}, {n, true, true}} {
+				if !yield(c) {
+					return
 				}
 			}
 		}
 	}
+}
+
+// dies has the daemon be killed at a write from now on.
+func (w *world) dies(c cut) {
+	if w.began, w.after, w.lose = w.writes, c.after, c.lose; c.at > 0 {
+		w.killAt = w.writes + c.at
+	}
+}
+
+// atEachWrite runs a history as it is, and then with a cut at each write from where it says that the daemon
+// dies: more than least, or each one of step.
+func atEachWrite(t *testing.T, least, step int, run func(t *testing.T, c cut) *world) {
+	t.Helper()
+	whole := run(t, cut{})
+	writes := whole.writes - whole.began
+	require.Greater(t, writes, least)
+	for c := range cuts(writes, step) {
+		t.Run(c.String(), func(t *testing.T) { run(t, c) })
+	}
+}
+
+// keepsDying runs passes of a process that dies at each write of every, until it is done; 0 lives.
+func (w *world) keepsDying(every, turns int) {
+	for range turns {
+		if every > 0 && w.writes >= w.killAt {
+			w.killAt = w.writes + every
+		}
+		if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
+			break
+		}
+	}
+	w.killAt = 0
 }
 
 // quiet is for how many turns nothing is written of what is done, until a history is over. A

@@ -41,7 +41,7 @@ func (w *world) elects() bool {
 // counted is how many replicas a suspended set is to come back with.
 func (w *world) counted(set string) int {
 	var note struct{ Replicas int }
-	if json.Unmarshal([]byte(w.noted[set]), &note) != nil {
+	if json.Unmarshal([]byte(w.set(set).Suspended), &note) != nil {
 		return 0
 	}
 	return note.Replicas
@@ -140,16 +140,13 @@ func checkResumed(t *testing.T, w *world, nodes int) {
 	t.Helper()
 	checkMade(t, w, nodes)
 	require.Empty(t, w.record.Suspended)
-	for set, note := range w.noted {
-		require.Empty(t, note, set)
+	for _, s := range w.sets {
+		require.Empty(t, s.Suspended, s.Name)
 	}
 }
 
 func suspendedWorld(t *testing.T, d model.Desired) *world {
 	w := newWorld(t, d)
-	for _, u := range d.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.run(60)
 	w.desired = at0(w.desired)
 	w.run(60)
@@ -210,41 +207,21 @@ func TestASuspensionIsKilledAtAnyWriteAndEndsTheSame(t *testing.T) {
 		"masters and two groups": {tiered(3, 2), tiered(3, 4), 8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			run := func(t *testing.T, killAt int, after, lose bool) *world {
+			atEachWrite(t, 15, 1, func(t *testing.T, dies cut) *world {
 				w := newWorld(t, c.from)
-				for _, u := range c.from.Users {
-					w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-				}
 				w.run(60)
-				if killAt > 0 {
-					w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-				}
-				began := w.writes
+				w.dies(dies)
 				w.desired = at0(w.desired)
 				w.rest(60)
 				checkSuspended(t, w)
 				w.desired = c.to
 				w.run(60)
 				checkResumed(t, w, c.nodes)
-				w.writes -= began
-				return w
-			}
-			total := run(t, 0, false, false).writes
-			require.Greater(t, total, 15)
-			for n := 1; n <= total; n++ {
-				for _, after := range []bool{false, true} {
-					for _, lose := range []bool{false, true} {
-						t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
-							w := run(t, n, after, lose)
-							if !lose {
-								for _, reason := range []string{"SuspendSucceeded", "ResumeSucceeded", "BootstrapSucceeded", "GrowSucceeded"} {
-									require.Equal(t, 1, reported(w, reason), reason)
-								}
-							}
-						})
-					}
+				for _, reason := range []string{"SuspendSucceeded", "ResumeSucceeded", "BootstrapSucceeded", "GrowSucceeded"} {
+					require.True(t, dies.lose || reported(w, reason) == 1, reason)
 				}
-			}
+				return w
+			})
 		})
 	}
 }
@@ -255,22 +232,13 @@ func TestAMindThatChangesMidwayIsFollowed(t *testing.T) {
 		t.Run(fmt.Sprintf("after %d turns", turns), func(t *testing.T) {
 			d := tiered(3, 2)
 			w := newWorld(t, d)
-			for _, u := range d.Users {
-				w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-			}
 			w.run(60)
 			w.desired = at0(d)
-			for range turns {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(turns)
 			back := d
 			back.Revision += "-back"
 			w.desired = back
-			for range turns {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(turns)
 			w.desired = at0(back)
 			w.run(60)
 			checkSuspended(t, w)
@@ -283,8 +251,12 @@ func TestAMindThatChangesMidwayIsFollowed(t *testing.T) {
 
 func TestARecordThatIsLostWhileSuspendedMakesNoSecondCluster(t *testing.T) {
 	for name, lose := range map[string]func(*world){
-		"with the annotations":    func(*world) {},
-		"without the annotations": func(w *world) { clear(w.noted) },
+		"with the annotations": func(*world) {},
+		"without the annotations": func(w *world) {
+			for i := range w.sets {
+				w.sets[i].Suspended = ""
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := suspendedWorld(t, wantedCluster(3))
@@ -364,9 +336,6 @@ func TestASuspensionWaitsForWhatWouldBeCutOff(t *testing.T) {
 func TestAWaitNeverMakesASuspensionBegunAgain(t *testing.T) {
 	// Half of the groups have stopped and nobody answers any more: it goes on.
 	w := newWorld(t, tiered(3, 2))
-	for _, u := range w.desired.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.run(60)
 	w.desired = at0(w.desired)
 	for !slices.ContainsFunc(w.sets, func(s model.ObservedSet) bool { return s.Replicas == 0 }) {
@@ -436,10 +405,7 @@ func TestAnAbortedSuspensionStartsAgainWhatItHasStopped(t *testing.T) {
 	w := newWorld(t, wantedCluster(3))
 	w.run(60)
 	w.desired = at0(w.desired)
-	for range 3 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(3)
 	w.commands.Abort = "true"
 	var d model.Decision
 	for range 30 {

@@ -31,13 +31,11 @@ func (w *world) crashAnswers(statement string) (string, bool) {
 const systemSecret = "user-system-c"
 
 // systemRotated is a made cluster whose `system` gets another password.
-func systemRotated(t *testing.T, change func(*world), killAt int, after, lose bool) *world {
+func systemRotated(t *testing.T, change func(*world), c cut) *world {
 	w := newWorld(t, wantedCluster(3))
 	w.run(30)
 	change(w)
-	if killAt > 0 {
-		w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-	}
+	w.dies(c)
 	w.run(40)
 	return w
 }
@@ -65,7 +63,7 @@ func checkSystem(t *testing.T, w *world) {
 func TestAnotherPasswordOfSystemIsSetInTheDatabase(t *testing.T) {
 	for name, change := range systemChanges {
 		t.Run(name, func(t *testing.T) {
-			w := systemRotated(t, change, 0, false, false)
+			w := systemRotated(t, change, cut{})
 			checkSystem(t, w)
 			assert.Equal(t, 1, reported(w, "PasswordChangeStarted"))
 			assert.Equal(t, 1, reported(w, "PasswordChanged"))
@@ -79,23 +77,14 @@ func TestAnotherPasswordOfSystemIsSetInTheDatabase(t *testing.T) {
 func TestAPasswordOfSystemKilledAtAnyWriteEndsTheSame(t *testing.T) {
 	for name, change := range systemChanges {
 		t.Run(name, func(t *testing.T) {
-			before := newWorld(t, wantedCluster(3))
-			before.run(30)
-			total := systemRotated(t, change, 0, false, false).writes - before.writes
-			require.Greater(t, total, 4)
-			for n := 1; n <= total; n++ {
-				for _, after := range []bool{false, true} {
-					for _, lose := range []bool{false, true} {
-						t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
-							w := systemRotated(t, change, n, after, lose)
-							checkSystem(t, w)
-							if !lose {
-								assert.Equal(t, 1, reported(w, "PasswordChanged"))
-							}
-						})
-					}
+			atEachWrite(t, 4, 1, func(t *testing.T, c cut) *world {
+				w := systemRotated(t, change, c)
+				checkSystem(t, w)
+				if !c.lose {
+					assert.Equal(t, 1, reported(w, "PasswordChanged"))
 				}
-			}
+				return w
+			})
 		})
 	}
 }
@@ -108,15 +97,7 @@ func TestSystemIsMadeByAProcessThatKeepsDying(t *testing.T) {
 			t.Run(fmt.Sprintf("every %d writes after=%v", every, after), func(t *testing.T) {
 				w := newWorld(t, wantedCluster(3))
 				w.after = after
-				for range 300 {
-					if w.writes >= w.killAt {
-						w.killAt = w.writes + every
-					}
-					if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
-						break
-					}
-				}
-				w.killAt = 0
+				w.keepsDying(every, 300)
 				w.run(20)
 				checkSystem(t, w)
 			})
@@ -215,10 +196,7 @@ func TestAPodOfAnotherClusterKeepsItsSystemUser(t *testing.T) {
 	before := w.users["system"].password
 	w.change(systemSecret, "rotated")
 	w.clusterID = "id-2"
-	for range 40 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(40)
 	assert.Equal(t, before, w.users["system"].password)
 }
 
@@ -260,32 +238,26 @@ func TestAnotherLicenceIsSetAgain(t *testing.T) {
 		{"a version that takes none", func() model.Desired { d := licensed(3, "licence"); d.Version = "5.3.0"; return d }(), func(w *world) { put(w, "licence", "second") }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := func(killAt int, after, lose bool) *world {
+			run := func(dies cut) *world {
 				w := newWorld(t, c.from)
 				w.run(30)
 				c.change(w)
-				if killAt > 0 {
-					w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-				}
+				w.dies(dies)
 				w.run(60)
 				require.Equal(t, c.wants, w.licence)
 				require.Len(t, w.nodeNames(), w.desired.Sets[0].Replicas)
 				require.Equal(t, model.SecretChange{}, w.record.LicenseChange)
 				return w
 			}
-			w := run(0, false, false)
+			w := run(cut{})
 			if c.wants == "second" {
 				require.Equal(t, 1, reported(w, "LicenceChanged"))
 			}
 			writes := w.writes
 			w.run(3)
 			require.Equal(t, writes, w.writes)
-			for n := 1; n <= 12; n++ {
-				for _, after := range []bool{false, true} {
-					for _, lose := range []bool{false, true} {
-						run(n, after, lose)
-					}
-				}
+			for dies := range cuts(12, 1) {
+				run(dies)
 			}
 		})
 	}

@@ -33,9 +33,6 @@ func TestAGrowThatTakesLongIsTold(t *testing.T) {
 // A suspension waits for its pods, says once that it takes long, and does not end before a controller has seen it.
 func TestASuspensionThatTakesLongIsToldAndGoesOn(t *testing.T) {
 	w := newWorld(t, wantedCluster(3))
-	for _, u := range w.desired.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.run(60)
 	pods := w.observe().Pods
 	w.desired = at0(w.desired)

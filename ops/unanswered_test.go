@@ -27,7 +27,7 @@ func TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack(t *testing.T) {
 	}
 	intended := func(w *world) bool { return w.persistent != "primaries" }
 	held := func(w *world) bool { return w.persistent == "primaries" }
-	narrow := func(w *world) bool { return w.unused[hot] != "" }
+	narrow := func(w *world) bool { return w.set(hot).Unused != "" }
 	silent := func(db *model.Database) { *db = model.Database{At: db.At, Contact: model.No, Error: "timeout"} }
 	for _, c := range []struct {
 		name  string
@@ -73,7 +73,7 @@ func TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack(t *testing.T) {
 				look()
 				require.Zero(t, restarts(w), "no pod goes meanwhile")
 			}
-			assert.Empty(t, w.unused[hot], "a pod that vanishes meanwhile comes back with its disks")
+			assert.Empty(t, w.set(hot).Unused, "a pod that vanishes meanwhile comes back with its disks")
 			w.see, w.seePods = nil, nil
 			for i := 0; i < 300 && restarts(w) == 0; i++ {
 				look()

@@ -21,9 +21,6 @@ func upgradable(t *testing.T, d model.Desired) *world {
 	d.Version = "6.3.7"
 	d.License = nil
 	w := newWorld(t, d)
-	for _, u := range d.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.run(60)
 	w.now = w.now.Add(time.Minute)
 	return w
@@ -120,38 +117,23 @@ func TestWhatElseIsAnUpgrade(t *testing.T) {
 }
 
 func TestAnUpgradeKilledAtAnyWriteEndsTheSame(t *testing.T) {
-	run := func(t *testing.T, killAt int, after, lose bool) *world {
+	atEachWrite(t, 15, 1, func(t *testing.T, c cut) *world {
 		w := upgradable(t, wantedCluster(3))
 		to(w, "6.4.3")
-		begun := w.writes
-		if killAt > 0 {
-			w.killAt, w.after, w.lose = w.writes+killAt, after, lose
-		}
-		w.until2(func() bool { return w.writes > begun+12 })
+		w.dies(c)
+		w.until2(func() bool { return w.writes > w.began+12 })
 		w.middles = append(w.middles, &toyTable{primary: hot + "/0"})
 		w.run(300)
-		w.writes -= begun
-		return w
-	}
-	total := run(t, 0, false, false).writes
-	require.Greater(t, total, 15)
-	for n := 1; n <= total; n++ {
-		for _, after := range []bool{false, true} {
-			for _, lose := range []bool{false, true} {
-				t.Run(fmt.Sprintf("write %d after=%v lost=%v", n, after, lose), func(t *testing.T) {
-					w := run(t, n, after, lose)
-					checkUpgraded(t, w, "6.4.3")
-					for name, p := range w.pods {
-						require.Equal(t, 1, p.restarts, "%s is restarted once", name)
-					}
-					if !lose {
-						require.Equal(t, 1, reported(w, "UpgradeSucceeded"))
-						require.Equal(t, 1, reported(w, "UpgradeStarted"))
-					}
-				})
-			}
+		checkUpgraded(t, w, "6.4.3")
+		for name, p := range w.pods {
+			require.Equal(t, 1, p.restarts, "%s is restarted once", name)
 		}
-	}
+		if !c.lose {
+			require.Equal(t, 1, reported(w, "UpgradeSucceeded"))
+			require.Equal(t, 1, reported(w, "UpgradeStarted"))
+		}
+		return w
+	})
 }
 
 // until2 runs passes until a condition holds, and lives through a kill.
@@ -189,10 +171,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCorrectedForward(t *test
 		w.desired.Operations.RestartTimeout = 20 * time.Second
 		to(w, "6.4.2")
 		w.bad[w.wanted()], w.unpullable[w.wanted()] = true, unpullable
-		for range 60 {
-			_, err := w.pass()
-			require.NoError(t, err)
-		}
+		w.passes(60)
 		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 		require.Contains(t, reasons(d.Refusals), "upgrade-stopped")
 		require.Equal(t, "t1", w.live[hot], "the template protects the others again")
@@ -218,10 +197,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCorrectedForward(t *test
 		t.Run(fmt.Sprintf("with the record lost, never started %v", unpullable), func(t *testing.T) {
 			w := stopped(t, unpullable)
 			w.record = model.Record{}
-			for range 60 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(60)
 			assert.Zero(t, w.pods[hot+"-1"].restarts, "no other pod goes")
 			to(w, "6.4.3")
 			w.run(200)
@@ -230,10 +206,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCorrectedForward(t *test
 		t.Run(fmt.Sprintf("aborted, never started %v", unpullable), func(t *testing.T) {
 			w := stopped(t, unpullable)
 			w.commands.Abort = "true"
-			for range 20 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(20)
 			assert.Equal(t, unpullable, w.pods[hot+"-0"].template == "t1", "what has started stays, the other is recreated")
 			assert.Zero(t, w.pods[hot+"-1"].restarts)
 		})
@@ -251,10 +224,7 @@ func TestAnImageThatDoesNotComeUpStopsAtTheFirstPodAndIsCorrectedForward(t *test
 	t.Run("taken back, though it has started", func(t *testing.T) {
 		w := stopped(t, false)
 		to(w, "6.3.7")
-		for range 60 {
-			_, err := w.pass()
-			require.NoError(t, err)
-		}
+		w.passes(60)
 		d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 		assert.Contains(t, reasons(d.Refusals), "downgrade-refused")
 		assert.Equal(t, "t1 6.4.2", w.pods[hot+"-0"].template, "it is not put back")
@@ -275,10 +245,7 @@ func TestARevertMidwayIsRefusedOnceANodeHasStartedTheNewMinor(t *testing.T) {
 			_, err := w.pass() // it is seen
 			require.NoError(t, err)
 			to(w, "6.3.7")
-			for range 60 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(60)
 			d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 			require.Contains(t, reasons(d.Refusals), "downgrade-refused")
 			assert.Equal(t, "all", w.persistent)
@@ -296,10 +263,7 @@ func TestAnAbortedUpgradeStaysWhereItStandsAndGoesOnWhenItIsResumed(t *testing.T
 	to(w, "6.4.3")
 	w.until(func() bool { return w.pods[hot+"-0"].template == w.wanted() && w.pods[hot+"-0"].away == 0 })
 	w.commands.Abort = "true"
-	for range 30 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(30)
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	i := slices.Index(reasons(d.Refusals), "aborted")
 	require.GreaterOrEqual(t, i, 0)
@@ -364,10 +328,7 @@ func TestAPodOnTheNewVersionIsNotRestartedOntoTheOldOne(t *testing.T) {
 	w.bad[w.wanted()] = true
 	w.until(func() bool { return w.record.Operation != nil && w.record.Operation.Step == model.StepStopped })
 	w.commands.Abort = "true"
-	for range 5 {
-		_, err := w.pass()
-		require.NoError(t, err)
-	}
+	w.passes(5)
 	require.Equal(t, "t1", w.live[hot])
 	delete(w.bad, w.wanted())
 	_, err := w.pass()

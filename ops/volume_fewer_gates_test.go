@@ -134,15 +134,7 @@ func TestFewerDisksAndAnotherChangeInOneCommit(t *testing.T) {
 				other.change(w)
 				w.desired.Volumes = slices.DeleteFunc(slices.Clone(w.desired.Volumes), func(v model.VolumeTemplate) bool { return v.Name == "data1" })
 				w.desired.Revision = "rev-both"
-				for range 3000 {
-					if dies > 0 && w.writes >= w.killAt {
-						w.killAt = w.writes + dies
-					}
-					if d, err := w.pass(); err == nil && d.Verdict == model.Done && !d.Save {
-						break
-					}
-				}
-				w.killAt = 0
+				w.keepsDying(dies, 3000)
 				w.run(400)
 				assert.Equal(t, []string{"data0"}, w.disksOf(hot))
 				assert.Len(t, w.shards, 12, "each copy is there")
@@ -242,7 +234,7 @@ func TestAPodThatDoesNotStartWithoutADiskGetsItAgain(t *testing.T) {
 	}
 	require.True(t, broken)
 	assert.False(t, w.uses(hot+"-0", "data1"))
-	assert.Empty(t, w.unused[hot], "no other pod comes back without it")
+	assert.Empty(t, w.set(hot).Unused, "no other pod comes back without it")
 	w.desired = disked(w.desired, 2, sizeBefore)
 	w.run(600)
 	assert.True(t, w.uses(hot+"-0", "data1"))

@@ -38,7 +38,7 @@ func checkFewer(t *testing.T, w *world) {
 
 func checkQuiet(t *testing.T, w *world) {
 	t.Helper()
-	assert.Empty(t, w.unused[hot])
+	assert.Empty(t, w.set(hot).Unused)
 	assert.Empty(t, w.excluded(), "the exclusions were given back")
 	assert.Nil(t, w.record.Removing)
 	assert.Nil(t, w.record.Operation)
@@ -92,7 +92,7 @@ func TestARemovalOfDisksSurvivesAKillAtEachWrite(t *testing.T) {
 // A pod that vanishes comes back with all its disks, whenever: in the moment in which another one
 // restarts too, once it is restarted once more. Nothing is lost.
 func TestAPodThatVanishesWhileDisksAreRemovedLosesNothing(t *testing.T) {
-	narrowed := func(w *world) bool { return w.unused[hot] != "" }
+	narrowed := func(w *world) bool { return w.set(hot).Unused != "" }
 	draining := func(w *world) bool { return len(w.excluded()) > 0 && !narrowed(w) }
 	goes := func(w *world) bool { return narrowed(w) && w.pods[hot+"-0"].away > 0 }
 	for _, c := range []struct {
@@ -193,9 +193,9 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 					case "before":
 						return len(w.excluded()) > 0
 					case "narrow":
-						return w.unused[hot] != ""
+						return w.set(hot).Unused != ""
 					}
-					return w.lacks[hot+"-0"] != "" && w.unused[hot] == ""
+					return w.lacks[hot+"-0"] != "" && w.set(hot).Unused == ""
 				}
 				for i := 0; i < 400 && !at(); i++ {
 					_, _ = w.pass()
@@ -209,7 +209,7 @@ func TestARemovalOfDisksFollowsWhatIsDesiredByThen(t *testing.T) {
 					_, _ = w.pass()
 				}
 				if c.then != nil {
-					assert.Empty(t, w.unused[hot], "no template stays without a disk")
+					assert.Empty(t, w.set(hot).Unused, "no template stays without a disk")
 					if c.then(w); w.desired.ClusterName == "c" {
 						w.desired.ClusterName = was
 					}
@@ -302,7 +302,7 @@ func TestAPushDoesNotKeepATemplateWithoutADiskForLonger(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := twoDisksWorld(t)
 			w.desired = disked(w.desired, 1, sizeBefore)
-			narrow := func() bool { return w.unused[hot] != "" }
+			narrow := func() bool { return w.set(hot).Unused != "" }
 			for i := 0; i < 400 && !(narrow() && w.pods[hot+"-0"].away > 0); i++ {
 				_, _ = w.pass()
 			}
@@ -336,7 +336,7 @@ func TestAPodThatLacksItsDiskComesFirst(t *testing.T) {
 			w := twoDisksWorld(t)
 			was := w.desired.ClusterName
 			w.desired = disked(w.desired, 1, sizeBefore)
-			for i := 0; i < 400 && !(w.unused[hot] != "" && w.pods[hot+"-0"].away > 0); i++ {
+			for i := 0; i < 400 && !(w.set(hot).Unused != "" && w.pods[hot+"-0"].away > 0); i++ {
 				_, _ = w.pass()
 			}
 			w.vanishes(hot + "-2")

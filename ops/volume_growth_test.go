@@ -86,10 +86,7 @@ func TestNothingHoldsUpAVolumeThatHasToGrow(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := grownWorld(t, sizeAfter)
 			c.so(w)
-			for range 60 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(60)
 			grown := 0
 			for _, claim := range w.Claims {
 				if claim.Capacity == 200*gib {
@@ -140,10 +137,7 @@ func TestAStatefulSetIsMadeAgainWhateverHappensInBetween(t *testing.T) {
 				require.NoError(t, err)
 			}
 			c.so(w)
-			for range 3 {
-				_, err := w.pass()
-				require.NoError(t, err)
-			}
+			w.passes(3)
 			assert.False(t, w.away[hot], "it is there again")
 			for _, s := range w.sets {
 				assert.Equal(t, 3, s.Replicas, "it takes all its pods")

@@ -224,10 +224,7 @@ func TestAGrowthAndAReplacementSaySuccessOnlyWhereItIsSo(t *testing.T) {
 	t.Run("another class comes while volumes grow", func(t *testing.T) {
 		w := consentingWorld(t)
 		w.desired = sized(w.desired, sizeAfter)
-		for range 3 {
-			_, err := w.pass()
-			require.NoError(t, err)
-		}
+		w.passes(3)
 		require.NotNil(t, w.record.Growth)
 		w.desired = classed(w.desired, "slow", sizeBefore)
 		w.run(900)

@@ -14,21 +14,13 @@ func (w *world) hashes() {
 	}
 }
 
-// noteAdopted writes the annotation of what a set was adopted with; "" takes it off.
-func (w *world) noteAdopted(set, text string) {
-	if w.adopted == nil {
-		w.adopted = map[string]string{}
-	}
-	w.adopted[set] = text
-}
-
 // adopt makes the cluster one that another tool has made and that was just adopted: its templates
 // and pods have no hash, and there is no record.
 func (w *world) adopt() {
 	for set := range w.live {
 		_, settings := split(w.live[set])
 		w.live[set] = join(model.AdoptedTemplate, settings)
-		w.noteAdopted(set, `{"from":"crate-operator"}`)
+		w.set(set).Adopted = `{"from":"crate-operator"}`
 	}
 	for _, p := range w.pods {
 		p.template = model.AdoptedTemplate
@@ -39,7 +31,7 @@ func (w *world) adopt() {
 // marked is how the daemon reads a template: an adopted one has no hash, and only the annotation of its
 // set says what it is.
 func (w *world) marked(set, template string) string {
-	if template == model.AdoptedTemplate && w.adopted[set] == "" {
+	if template == model.AdoptedTemplate && w.set(set).Adopted == "" {
 		return ""
 	}
 	return template

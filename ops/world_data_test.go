@@ -198,7 +198,7 @@ func (s *toySession) execData(statement string) (bool, error) {
 			require.Contains(w.t, list, id, "C: others' exclusions are never touched")
 		}
 		for set, d := range w.departing {
-			for ordinal := w.replicasOf(set); ordinal < d.replicas; ordinal++ {
+			for ordinal := w.set(set).Replicas; ordinal < d.replicas; ordinal++ {
 				require.Contains(w.t, list, w.nodeID(set+"/"+strconv.Itoa(ordinal)), "a node that is still there takes no shard")
 			}
 		}
@@ -209,7 +209,7 @@ func (s *toySession) execData(statement string) (bool, error) {
 				}
 				require.NotNil(w.t, w.record.Exclusions, "the intent is recorded before the setting")
 				require.Contains(w.t, w.record.Exclusions.IDs, id)
-				require.Contains(w.t, w.hold[w.record.Exclusions.Set], id, "and is said on the StatefulSet")
+				require.Contains(w.t, w.set(w.record.Exclusions.Set).Hold, id, "and is said on the StatefulSet")
 			}
 			w.void = w.void && w.exclude == strings.Trim(value, "'")
 			w.exclude = strings.Trim(value, "'")
@@ -305,15 +305,6 @@ func (w *world) shrinkDrained(name, uid string, from, to int) error {
 	return nil
 }
 
-func (w *world) replicasOf(set string) int {
-	for _, s := range w.sets {
-		if s.Name == set {
-			return s.Replicas
-		}
-	}
-	return 0
-}
-
 func (w *world) recordReplicas(set string) int {
 	for _, s := range w.record.Sets {
 		if s.Name == set {
@@ -343,7 +334,6 @@ func (w *world) DeleteSet(_ context.Context, name, uid, _ string) error {
 		require.Nil(w.t, w.departing[name])
 		w.sets = slices.Delete(w.sets, i, i+1)
 		delete(w.live, name)
-		delete(w.hold, name)
 		w.deleted = append(w.deleted, name)
 	})
 	return nil

@@ -13,8 +13,6 @@ import (
 // toyDisks are the disks of the world's pods: those that their StatefulSets have claim templates of,
 // and of these the ones that no pod mounts.
 type toyDisks struct {
-	// unused are those that a live template does not mount, by set.
-	unused map[string]string
 	// has and lacks are the volumes of each pod, and those of them that it does not mount.
 	has, lacks map[string]string
 	// asleep are the shards on disks that pods do not mount, by node.
@@ -69,13 +67,6 @@ func (w *world) desiresSet(set string) bool {
 	return slices.ContainsFunc(w.desired.Sets, func(s model.Set) bool { return s.Name == set })
 }
 
-func (w *world) setUnused(set, disks string) {
-	if w.unused == nil {
-		w.unused = map[string]string{}
-	}
-	w.unused[set] = disks
-}
-
 // getsDisks: a pod is made from what is live.
 func (w *world) getsDisks(set, pod string) {
 	if len(w.TemplatesOf(set)) == 0 {
@@ -85,7 +76,7 @@ func (w *world) getsDisks(set, pod string) {
 		w.has, w.lacks, w.asleep = map[string]string{}, map[string]string{}, map[string][]model.Shard{}
 	}
 	used := w.uses(pod, "data1")
-	w.has[pod], w.lacks[pod] = strings.Join(w.disksOf(set), ","), w.unused[set]
+	w.has[pod], w.lacks[pod] = strings.Join(w.disksOf(set), ","), w.set(set).Unused
 	node := w.nodeID(set + "/" + lastOf(pod))
 	if w.uses(pod, "data1") {
 		w.shards = append(w.shards, w.asleep[node]...)
@@ -112,7 +103,7 @@ func (w *world) mayLoseDisks(pod string) {
 	set := pod[:strings.LastIndexByte(pod, '-')]
 	node := w.nodeID(set + "/" + lastOf(pod))
 	for _, disk := range model.Listed(w.has[pod]) {
-		comes := slices.Contains(w.disksOf(set), disk) && !slices.Contains(model.Listed(w.unused[set]), disk)
+		comes := slices.Contains(w.disksOf(set), disk) && !slices.Contains(model.Listed(w.set(set).Unused), disk)
 		if comes || !w.uses(pod, disk) || w.masters[set] {
 			continue
 		}
@@ -127,7 +118,6 @@ func (w *world) vanishes(pod string) { w.pods[pod].away = 2 }
 // seeDisks is what a look sees of them.
 func (w *world) seeDisks(o *model.Observed) {
 	for i := range o.Sets {
-		o.Sets[i].Unused = w.unused[o.Sets[i].Name]
 		if o.Sets[i].Unused != "" {
 			w.narrow++
 		}

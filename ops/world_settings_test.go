@@ -16,8 +16,8 @@ import (
 
 // toySettings are the cluster settings of a world, without that which is held.
 type toySettings struct {
-	byHand, transients, annotated map[string]string
-	statements                    []string
+	byHand, transients map[string]string
+	statements         []string
 	// late are the pods whose nodes have not taken what was set, with what they show.
 	late map[string]string
 }
@@ -97,13 +97,6 @@ func (w *world) askSetting(pod, query string) (string, bool) {
 	return "", false
 }
 
-func (w *world) annotate(set, text string) {
-	if w.annotated == nil {
-		w.annotated = map[string]string{}
-	}
-	w.annotated[set] = text
-}
-
 func (w *world) changeSettings(statement string) (bool, error) {
 	if names, ok := strings.CutPrefix(statement, "RESET GLOBAL "); ok {
 		w.write(func() {
@@ -130,7 +123,7 @@ func (w *world) changeSettings(statement string) (bool, error) {
 			i := slices.IndexFunc(w.record.Settings, func(e model.RecordedSetting) bool { return e.Name == name && e.Value == value })
 			require.GreaterOrEqual(w.t, i, 0, "the intent is recorded before the setting")
 			for set := range w.live {
-				require.Contains(w.t, w.annotated[set], name, "and is said on the StatefulSet")
+				require.Contains(w.t, w.set(set).Annotated, name, "and is said on the StatefulSet")
 			}
 			if w.byHand == nil {
 				w.byHand = map[string]string{}
@@ -150,9 +143,6 @@ const (
 func settledWorld(t *testing.T, settings ...model.Setting) *world {
 	w := newWorld(t, restartable(wantedCluster(3)))
 	w.desired.Settings = settings
-	for _, u := range w.desired.Users {
-		w.secrets[u.Secret.Name].data[u.Secret.Key] = []byte("pw-ada")
-	}
 	w.run(60)
 	require.Empty(t, w.statements, "what a node was started with is not set again")
 	return w

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/internal/cluster"
 	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
@@ -42,14 +44,10 @@ type world struct {
 	budgets   map[string]int
 	version   int
 
-	// template that is desired now; live and hold are those of the sets.
-	template   string
-	live, hold map[string]string
-	// adopted is what each set says that it was adopted with.
-	adopted map[string]string
-	// noted is what each set says that it was suspended from.
-	noted map[string]string
-	pods  map[string]*toyPod
+	// template that is desired now; live are those of the sets.
+	template string
+	live     map[string]string
+	pods     map[string]*toyPod
 	// bad templates never come up; of those that are unpullable too, no container
 	// ever starts.
 	// On those that are sick nodes join, and their pods are never ready.
@@ -90,6 +88,7 @@ type world struct {
 	// writes counts outgoing writes; the killAt-th ends the process, before it
 	// takes effect or after. lose drops the record at the same time.
 	writes, killAt int
+	began          int // the writes before those that are counted
 	after, lose    bool
 }
 
@@ -124,10 +123,12 @@ func newWorld(t *testing.T, desired model.Desired) *world {
 		t: t, desired: desired, first: desired.Version, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		secrets: map[string]*toySecret{}, users: map[string]*toyUser{}, acknowledged: map[string]bool{}, expects: map[string]int{},
 		clusterID: "id-1", budgets: map[string]int{},
-		template: "t1", live: map[string]string{}, hold: map[string]string{}, noted: map[string]string{}, pods: map[string]*toyPod{}, bad: map[string]bool{}, unpullable: map[string]bool{}, sick: map[string]bool{}, persistent: "all",
+		template: "t1", live: map[string]string{}, pods: map[string]*toyPod{}, bad: map[string]bool{}, unpullable: map[string]bool{}, sick: map[string]bool{}, persistent: "all",
 	}
 	for _, u := range desired.Users {
-		w.putSecret(u.Secret.Name, map[string][]byte{u.Secret.Key: []byte("pw-" + u.Name)})
+		if w.secrets[u.Secret.Name] == nil {
+			w.putSecret(u.Secret.Name, map[string][]byte{u.Secret.Key: []byte("pw-" + u.Name)})
+		}
 	}
 	if l := desired.License; l != nil {
 		w.putSecret(l.Name, map[string][]byte{l.Key: []byte("licence-key\n")})
@@ -155,6 +156,16 @@ func (w *world) write(effect func()) {
 		w.record = model.Record{}
 	}
 	panic(killed{})
+}
+
+// set is the StatefulSet of that name; an empty one where there is none.
+func (w *world) set(name string) *model.ObservedSet {
+	for i := range w.sets {
+		if w.sets[i].Name == name {
+			return &w.sets[i]
+		}
+	}
+	return &model.ObservedSet{}
 }
 
 func (w *world) nodeNames() []string {
@@ -245,10 +256,9 @@ func (w *world) observe() (o model.Observed) {
 	}
 	for i := range o.Sets {
 		o.Sets[i].Template, o.Sets[i].Settings = split(w.live[o.Sets[i].Name])
-		o.Sets[i].Hold, o.Sets[i].Annotated = w.hold[o.Sets[i].Name], w.annotated[o.Sets[i].Name]
-		o.Sets[i].Version, o.Sets[i].Adopted = w.versionOf(o.Sets[i].Template), w.adopted[o.Sets[i].Name]
+		o.Sets[i].Version = w.versionOf(o.Sets[i].Template)
 		o.Sets[i].Template = w.marked(o.Sets[i].Name, o.Sets[i].Template)
-		o.Sets[i].Suspended, o.Sets[i].UID, o.Sets[i].ResourceVersion = w.noted[o.Sets[i].Name], "uid-"+o.Sets[i].Name, "1"
+		o.Sets[i].UID, o.Sets[i].ResourceVersion = "uid-"+o.Sets[i].Name, "1"
 	}
 	if in {
 		w.readSettings(&db, o.Pods)
@@ -431,29 +441,23 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 		}
 		w.keepsUsed(s)
 		w.makeAgain(s)
-		i := -1
-		for j := range w.sets {
-			if w.sets[j].Name == s.Name {
-				i = j
-			}
-		}
-		if i >= 0 && w.sets[i].Replicas == s.Replicas && w.sets[i].InitialMasters == s.InitialMasters &&
-			w.live[s.Name] == saved[s.Name] && !w.applyAmounts(s.Name, saved) && w.unused[s.Name] == s.Unused && w.hold[s.Name] == s.Hold && w.noted[s.Name] == s.Suspended && w.annotated[s.Name] == s.Settings && w.adopted[s.Name] == s.Adopted {
+		i := slices.IndexFunc(w.sets, func(o model.ObservedSet) bool { return o.Name == s.Name })
+		next := *w.set(s.Name)
+		annotated := cluster.Annotate(&next, &s)
+		if i >= 0 && !annotated && next.Replicas == s.Replicas && next.InitialMasters == s.InitialMasters && next.Unused == s.Unused &&
+			w.live[s.Name] == saved[s.Name] && !w.applyAmounts(s.Name, saved) {
 			continue
 		}
 		w.write(func() {
 			if i < 0 {
-				w.sets = append(w.sets, model.ObservedSet{Name: s.Name, Ours: true, UID: "uid-" + s.Name, InitialMasters: s.InitialMasters, Replicas: s.Replicas})
-				i = len(w.sets) - 1
+				next.Name, next.Ours, next.UID, next.InitialMasters = s.Name, true, "uid-"+s.Name, s.InitialMasters
+				i, w.sets = len(w.sets), append(w.sets, next)
 			}
 			require.GreaterOrEqual(w.t, s.Replicas, w.sets[i].Replicas, "A: no apply may lower replicas")
 			require.False(w.t, s.InitialMasters && !w.sets[i].InitialMasters, "initial_master_nodes never comes back")
-			w.sets[i].Replicas, w.sets[i].InitialMasters = s.Replicas, s.InitialMasters
-			w.live[s.Name], w.hold[s.Name], w.noted[s.Name] = saved[s.Name], s.Hold, s.Suspended
-			w.annotate(s.Name, s.Settings)
-			w.noteAdopted(s.Name, s.Adopted)
+			next.Replicas, next.InitialMasters, next.Unused = s.Replicas, s.InitialMasters, s.Unused
+			w.sets[i], w.live[s.Name] = next, saved[s.Name]
 			w.setAmounts(s.Name, saved)
-			w.setUnused(s.Name, s.Unused)
 			for o := range s.Replicas {
 				w.MakeClaims(s.Name, o, w.disksOf(s.Name), w.now)
 				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {

@@ -45,7 +45,7 @@ func (w *world) SetBudget(_ context.Context, name string, v int) error {
 }
 
 func (w *world) ForgetOwned(_ context.Context, set, _ string) error {
-	w.write(func() { w.hold[set] = "" })
+	w.write(func() { w.set(set).Hold = "" })
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (s *toySession) Exec(_ context.Context, statement string, arguments ...any)
 				return
 			}
 			require.NotNil(w.t, w.record.Lock, "the intent is recorded before the setting")
-			require.NotEmpty(w.t, w.hold[w.record.Lock.Set], "and is said on the StatefulSet")
+			require.NotEmpty(w.t, w.set(w.record.Lock.Set).Hold, "and is said on the StatefulSet")
 		})
 		return 1, nil
 	}

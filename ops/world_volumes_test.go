@@ -68,7 +68,7 @@ func (w *world) makeAgain(e model.EffectiveSet) {
 	if w.least == nil {
 		w.least, w.away, w.made = map[string]int{}, map[string]bool{}, map[string]int{}
 	}
-	if !w.away[e.Name] && w.isThere(e.Name) {
+	if !w.away[e.Name] && w.set(e.Name).Name != "" {
 		return
 	}
 	recreate := w.away[e.Name]
@@ -87,10 +87,6 @@ func (w *world) makeAgain(e model.EffectiveSet) {
 		return
 	}
 	make()
-}
-
-func (w *world) isThere(set string) bool {
-	return slices.ContainsFunc(w.sets, func(s model.ObservedSet) bool { return s.Name == set })
 }
 
 // seeVolumes is what a look sees of sizes, and what time brings to them.
@@ -207,7 +203,7 @@ func (w *world) GrowClaim(_ context.Context, name, uid string, asked model.Claim
 
 // OrphanSet asserts what has to be so before a StatefulSet leaves its pods.
 func (w *world) OrphanSet(_ context.Context, name, uid, _ string, pods int, _ []string, budget string, keep int) error {
-	if w.away[name] || !w.isThere(name) {
+	if w.away[name] || w.set(name).Name == "" {
 		return execute.ErrNotFound
 	}
 	there := 0

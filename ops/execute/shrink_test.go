@@ -16,7 +16,8 @@ import (
 // that were made smaller.
 type leaving struct {
 	*script
-	excluded string
+	execute.Objects // what it has not itself nobody calls
+	excluded        string
 	// beside is a name that others exclude; deaf: a transient value hides what is written.
 	beside  string
 	deaf    bool
@@ -43,21 +44,6 @@ func (l *leaving) ShrinkSet(_ context.Context, name, uid, version string, from, 
 	l.set = []any{name, uid, version, from}
 	return nil
 }
-
-func (l *leaving) CreateSecret(context.Context, string, map[string][]byte) error      { return nil }
-func (l *leaving) LabelSecret(context.Context, string, string, string) error          { return nil }
-func (l *leaving) AnnotateClaim(context.Context, string, map[string]string) error     { return nil }
-func (l *leaving) SetBudget(context.Context, string, int) error                       { return nil }
-func (l *leaving) GrowClaim(context.Context, string, string, model.ClaimChange) error { return nil }
-func (l *leaving) ResizePod(context.Context, string, string, model.Resources) error   { return nil }
-func (l *leaving) OrphanSet(context.Context, string, string, string, int, []string, string, int) error {
-	return nil
-}
-func (l *leaving) ForgetOwned(context.Context, string, string) error                   { return nil }
-func (l *leaving) DeletePod(context.Context, string, string) error                     { return nil }
-func (l *leaving) RestartPod(context.Context, string, string, bool) error              { return nil }
-func (l *leaving) DeleteObject(context.Context, model.ObjectRef, string, string) error { return nil }
-func (l *leaving) DeleteSet(context.Context, string, string, string) error             { return nil }
 
 type leavingSession struct{ l *leaving }
 

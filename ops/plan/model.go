@@ -286,8 +286,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 		}
 		want := sets[j]
 		want.Replicas, want.InitialMasters = effective.Replicas, effective.InitialMasters
-		want.Hold, want.Suspended, want.Annotated = effective.Hold, effective.Suspended, effective.Settings
-		want.Adopted = effective.Adopted
+		cluster.Annotate(&want.ObservedSet, effective)
 		want.Unused = cmp.Or(effective.Unused, want.Unused) // what is saved has all disks
 		live := m.set(want.Name)
 		if live == nil {
@@ -298,8 +297,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 			continue
 		}
 		content := live.Content == want.Content && live.Unused == want.Unused && live.InitialMasters == want.InitialMasters
-		annotations := live.Hold == want.Hold && live.Suspended == want.Suspended && live.Annotated == want.Annotated && live.Adopted == want.Adopted
-		if live.Replicas == want.Replicas && content && annotations {
+		if annotated := cluster.Annotate(&live.ObservedSet, effective); live.Replicas == want.Replicas && content && !annotated {
 			continue
 		}
 		wrote = true
