@@ -17,6 +17,7 @@ func TestWhatIsWaitedForComes(t *testing.T) {
 		6200232416: "the group of a StatefulSet that is gone is written back, and something else of the definition is refused",
 		6200261740: "a pod has come back without a disk, and another one of its StatefulSet is never ready on its template",
 		6200270597: "the first disk of a node is lost, and the status says that another node has written on its other ones",
+		6200277624: "a table is to have a copy on each node, and one of these has a shard on two disks and opens neither",
 		6200287224: "a claim gets its volume when a pod mounts it, and a further disk waits for what grows",
 		6200302225: "the first disk of the only master is lost in the seconds in which its pod comes back without the other one",
 		6200323179: "the first disk of a node is lost while volumes are replaced, and another node has written on the other one",

@@ -17,6 +17,9 @@ func (w *world) doAsTold() {
 	if tells(gates.DiskNotBlankRule) {
 		w.freesDisks()
 	}
+	if tells(gates.HealthGreenRule) {
+		w.doesWithoutTorn()
+	}
 	if tells(gates.TableKeptRule) {
 		w.dropsRedKept()
 	}
@@ -38,6 +41,20 @@ func (w *world) setsVolumesBack() {
 	w.wantsDisks(&c)
 	if c.disks != w.head().disks || c.volumes != w.head().volumes {
 		w.push(c, second)
+	}
+}
+
+// doesWithoutTorn: a table is to have a copy on each node, and sys.allocations says that a node has a shard on two disks and
+// opens neither. With fewer copies CrateDB deletes what is there once the other nodes have the shard.
+func (w *world) doesWithoutTorn() {
+	for i := range w.shards {
+		t := &w.tables[w.shards[i].table]
+		torn := slices.ContainsFunc(w.shards[i].copies, func(c replica) bool { return c.torn })
+		if torn && t.number != numberOf("0-1") {
+			w.say("somebody sets number_of_replicas of %s to 0-1", t.name)
+			t.number = numberOf("0-1")
+			w.reroute = w.now
+		}
 	}
 }
 
