@@ -90,7 +90,7 @@ func TestTheRecipeOfTheManualGivesAPlanNumbers(t *testing.T) {
 	require.Equal(t, "stevedore", diff[0])
 	end := stevedore(t, append(diff[1:], "--fail-on", "unknown")...)
 	assert.Equal(t, exitChanges, end.code, "all is known: %s%s", end.out, end.err)
-	assert.Contains(t, end.out, "drain data-hot-3: 2 shards, 20 GiB, fits: 56 % of the low watermark after")
+	assert.Contains(t, end.out, "drain data-hot-3: 2 shards, 20 GiB move, fits: the nodes that stay are at 56 % of the low watermark after")
 	assert.Contains(t, end.out, "from "+file)
 	assert.Empty(t, end.err)
 }

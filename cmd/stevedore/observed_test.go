@@ -95,7 +95,7 @@ func TestAFileOfReadingsGivesTheNumbersOfTheLivePlan(t *testing.T) {
 		now    string // the newer side; "" for three nodes instead of four
 		says   string // somewhere in the plan
 	}{
-		{name: "a drain that fits", says: "drain data-hot-3: 2 shards, 20 GiB, fits: 56 % of the low watermark after"},
+		{name: "a drain that fits", says: "drain data-hot-3: 2 shards, 20 GiB move, fits: the nodes that stay are at 56 % of the low watermark after"},
 		{name: "a drain that does not fit", says: "refused", change: func(o *daemon.Observation) {
 			for i := range o.Nodes {
 				o.Nodes[i].Used = 53 * gib

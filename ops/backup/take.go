@@ -97,11 +97,12 @@ func GoesFirst(t *pass.Pass) bool {
 	// A push or a command that is not carried out yet may be what waits.
 	asked := v.Commanded.RestartedAt != "" && v.Commanded.RestartedAt != v.Record.RestartedBy
 	if first && (v.Record.Stage != model.StageVerified || asked) {
-		snapshot := definition.SnapshotWords(b.Due.Schedule)
-		if b.Running != nil {
-			snapshot = "snapshot " + b.Running.Name
+		limit := t.Desired.Backups.MaxDelay
+		snapshot, more, latest := definition.SnapshotWords(b.Due.Schedule), "", "after "+limit.String()
+		if r := b.Running; r != nil {
+			snapshot, more, latest = "snapshot "+r.Name, takenSince(b), "at "+r.Began.Add(limit).UTC().Format(time.RFC3339)
 		}
-		t.Wait(gates.SnapshotFirst(snapshot))
+		t.Wait(gates.SnapshotFirst(snapshot+more, latest))
 		if b.Delays != snapshot {
 			b.Delays = snapshot
 			t.Report(model.Report{
@@ -111,6 +112,17 @@ func GoesFirst(t *pass.Pass) bool {
 		}
 	}
 	return first
+}
+
+// takenSince says since when the snapshot is being taken, and how long the last one of its schedule took.
+func takenSince(b *model.Backups) string {
+	words := ", which is being taken since " + b.Running.Began.UTC().Format(time.RFC3339)
+	for _, k := range slices.Backward(b.Taken) {
+		if of, _, _ := model.SnapshotOf(k.Name); of == b.Running.Schedule && k.State == model.SnapshotSuccess && !k.Began.IsZero() {
+			return words + " (the last one of its schedule took " + k.Finished.Sub(k.Began).Round(time.Second).String() + ")"
+		}
+	}
+	return words
 }
 
 func goesFirst(v *view.View) bool {

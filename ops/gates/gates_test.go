@@ -102,7 +102,7 @@ func situations() []situation {
 		{"a VolumeAttributesClass that is not there", of(AttributesUnusable([]string{"data0-crate-data-hot-orders-0: " + AttributesProblem("gold", "fast", []AttributesClass{{"silver", "d"}}, nil)})), AttributesUnusableRule, true, []string{"the VolumeAttributesClass gold does not exist (there are silver)"}},
 		{"volumes without a VolumeAttributesClass", of(AttributesStay("", nil)), AttributesStayRule, false, nil},
 		{"a VolumeAttributesClass is taken away", of(AttributesStay("gold", []string{"data0-crate-data-hot-orders-0"})), AttributesStayRule, true, []string{"data0-crate-data-hot-orders-0", `"gold" or to another one`}},
-		{"a snapshot is due", of(holds(SnapshotFirst("the snapshot of schedule nightly"))), SnapshotFirstRule, true, []string{"begins after the snapshot of schedule nightly"}},
+		{"a snapshot is due", of(holds(SnapshotFirst("the snapshot of schedule nightly", "after 1h0m0s"))), SnapshotFirstRule, true, []string{"begins after the snapshot of schedule nightly, or after 1h0m0s at the latest"}},
 		{"a shrink with an old snapshot", of(holds(SnapshotNewer("shrink", 24*time.Hour, "the newest one, stevedore-nightly-20260102t020000z, is 3 days old", "one is taken first"))), SnapshotNewerRule, true, []string{"the shrink", "24h0m0s", "3 days"}},
 		{"tables are fetched", of(holds(RestoreRunning("stevedore-nightly-20260102t020000z", "3 of 20 are there"))), RestoreRunningRule, true, []string{"stevedore-nightly-20260102t020000z", "3 of 20"}},
 		{"a drill runs", of(holds(DrillRunning("stevedore-nightly-1", 3, 12, "7 of 9 that come now are there"))), DrillRunningRule, true, []string{"3 of 12 tables"}},

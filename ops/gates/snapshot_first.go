@@ -9,7 +9,7 @@ var SnapshotFirstRule = Rule{
 	Source: "docs/backups.md",
 }
 
-// SnapshotFirst says which one.
-func SnapshotFirst(snapshot string) Reason {
-	return SnapshotFirstRule.because("what is desired begins after %s", snapshot)
+// SnapshotFirst says which one, and when what is desired begins at the latest: "at 12:00", "after 1h".
+func SnapshotFirst(snapshot, latest string) Reason {
+	return SnapshotFirstRule.because("what is desired begins after %s, or %s at the latest (spec.backups.maxDelay); no pod is taken down while a snapshot is being taken", snapshot, latest)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -90,7 +91,7 @@ func backupsSummary(op *Operation, start *Start) string {
 	if before != nil && before.Repository.Name != "" {
 		was := repositoryPlace(before.Repository.Settings)
 		if was == target {
-			return "the repository of the snapshots in " + was + " is verified again"
+			return "the repository of the snapshots in " + was + " is verified again" + withSecrets(start.Desired.Backups)
 		}
 		text += " instead of " + was
 		if n := len(before.Taken); n > 0 {
@@ -102,9 +103,36 @@ func backupsSummary(op *Operation, start *Start) string {
 		all = append(all, fmt.Sprintf("%s (%s)", s.Name, ScheduleText(s.Cron, s.TimeZone)))
 	}
 	if len(all) == 0 {
-		return text + "; no schedule takes any"
+		return text + "; no schedule takes any" + withSecrets(start.Desired.Backups)
 	}
-	return text + ", by schedule " + strings.Join(all, ", ")
+	return text + ", by schedule " + strings.Join(all, ", ") + withSecrets(start.Desired.Backups)
+}
+
+// withSecrets names the Secrets of a repository.
+func withSecrets(b *definition.Backups) string {
+	var names []string
+	for _, s := range b.Repository.Secrets {
+		if !slices.Contains(names, s.Ref.Name) {
+			names = append(names, s.Ref.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; its credentials are in Secret " + strings.Join(names, ", ")
+}
+
+// credentialWords say which parameter of a repository comes from which key of which Secret.
+func credentialWords(secrets string) string {
+	var all []definition.SecretSetting
+	if secrets == "" || json.Unmarshal([]byte(secrets), &all) != nil {
+		return ""
+	}
+	var words []string
+	for _, s := range all {
+		words = append(words, fmt.Sprintf("%s is key %s of Secret %s", s.Name, s.Ref.Key, s.Ref.Name))
+	}
+	return "; " + strings.Join(words, ", ")
 }
 
 // ScheduleText is a cron expression with its time zone; without one it is UTC.
@@ -247,9 +275,9 @@ func snapshotWords(a *model.Action) (target, detail string) {
 	switch a.Kind {
 	case model.ActionSetRepository:
 		if slices.ContainsFunc(a.Settings.Settings(), func(s model.Setting) bool { return s.Name == "readonly" }) {
-			return repositoryPlace(a.Settings), "CrateDB's repository " + a.Repository + " for the restore, which nothing is written to"
+			return repositoryPlace(a.Settings), "CrateDB's repository " + a.Repository + " for the restore, which nothing is written to" + credentialWords(a.Secrets)
 		}
-		return repositoryPlace(a.Settings), "CrateDB's repository " + a.Repository + " for this cluster's snapshots, which each node verifies"
+		return repositoryPlace(a.Settings), "CrateDB's repository " + a.Repository + " for this cluster's snapshots, which each node verifies" + credentialWords(a.Secrets)
 	case model.ActionRestoreUsers:
 		return "snapshot", "users, roles and privileges of " + a.Snapshot + " come; those of the definition are recreated"
 	case model.ActionRestoreTables:

@@ -27,7 +27,7 @@ func TestAPlanOfBackups(t *testing.T) {
 		summary        string
 		notes          []string
 	}{
-		{"the first", "", nightly, nil, []string{"backups"}, []string{"set-repository s3 copies/shop/orders"}, `snapshots go to s3 copies/shop/orders, by schedule nightly (0 3 * * * UTC)`, nil},
+		{"the first", "", nightly, nil, []string{"backups"}, []string{"set-repository s3 copies/shop/orders"}, `snapshots go to s3 copies/shop/orders, by schedule nightly (0 3 * * * UTC); its credentials are in Secret keys`, nil},
 		{"nothing changes", nightly, nightly, nil, []string{}, []string{}, "", nil},
 		{"another hour", nightly, onS3 + "schedules: [{name: nightly, cron: '0 4 * * *', timeZone: Europe/Vienna, keep: 14}]", nil, []string{}, []string{}, "",
 			[]string{"schedule nightly of snapshots changes from 0 3 * * * UTC to 0 4 * * * Europe/Vienna"}},
@@ -38,7 +38,7 @@ func TestAPlanOfBackups(t *testing.T) {
 		{"none any more", nightly, "", fiveTaken, []string{}, []string{}, "",
 			[]string{"spec.backups ends: no snapshot is taken any more; 5 snapshots in s3 copies/shop/orders stay"}},
 		{"another bucket", nightly, "s3: {bucket: others, accessKey: {secretKeyRef: {name: keys, key: id}}, secretKey: {secretKeyRef: {name: keys, key: secret}}}, schedules: [{name: nightly, cron: '0 3 * * *', keep: 14}]",
-			fiveTaken, []string{"backups"}, []string{"set-repository s3 others/shop/orders"}, `snapshots go to s3 others/shop/orders instead of s3 copies/shop/orders, where 5 snapshots stay and are listed no more, by schedule nightly (0 3 * * * UTC)`, nil},
+			fiveTaken, []string{"backups"}, []string{"set-repository s3 others/shop/orders"}, `snapshots go to s3 others/shop/orders instead of s3 copies/shop/orders, where 5 snapshots stay and are listed no more, by schedule nightly (0 3 * * * UTC); its credentials are in Secret keys`, nil},
 		{"other tables", nightly, onS3 + "schedules: [{name: nightly, cron: '0 3 * * *', keep: 14, tables: [doc.a, doc.b]}]", nil, []string{}, []string{}, "",
 			[]string{"snapshots of schedule nightly have doc.a, doc.b instead of all tables"}},
 		{"kept for a time", nightly, onS3 + "schedules: [{name: nightly, cron: '0 3 * * *', keepFor: 48h}]", nil, []string{}, []string{}, "",
@@ -86,6 +86,59 @@ func fiveTaken(s *plan.Start) {
 		b.Taken = append(b.Taken, model.TakenSnapshot{Name: model.SnapshotName("nightly", at), State: model.SnapshotSuccess, Finished: at.Add(time.Minute)})
 	}
 	s.Record.Backups = &b
+}
+
+// A plan names the Secrets of a repository and their keys, and says of another one that the repository is verified with it.
+func TestAPlanNamesTheSecretsOfARepository(t *testing.T) {
+	to, other := basic(), basic()
+	to.backups = nightly
+	other.backups = strings.ReplaceAll(nightly, "name: keys", "name: rotated")
+	for name, c := range map[string]struct {
+		from, to        wish
+		detail, summary string
+	}{
+		"the first":      {basic(), to, "; access_key is key id of Secret keys, secret_key is key secret of Secret keys", "; its credentials are in Secret keys"},
+		"another Secret": {to, other, "; access_key is key id of Secret rotated, secret_key is key secret of Secret rotated", "is verified again; its credentials are in Secret rotated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			course := between(t, c.from, c.to, nil)
+			require.Len(t, course.Operations, 1)
+			assert.Contains(t, course.Operations[0].Summary, c.summary)
+			detail := ""
+			for _, s := range course.Steps {
+				if s.Action == string(model.ActionSetRepository) {
+					detail = s.Detail
+				}
+			}
+			assert.Contains(t, detail, c.detail)
+		})
+	}
+}
+
+// An operation that waits for a snapshot says which one, since when it is being taken, how long the last one took, and
+// when the operation begins at the latest.
+func TestAPlanSaysWhenTheSnapshotEndsThatAnOperationWaitsFor(t *testing.T) {
+	from, to := basic(), basic()
+	from.backups, to.backups = nightly, nightly
+	to.memory = "5Gi"
+	course := between(t, from, to, func(s *plan.Start) {
+		b := *s.Record.Backups
+		before := noon.Add(-24 * time.Hour)
+		b.Taken = []model.TakenSnapshot{{Name: model.SnapshotName("nightly", before), State: model.SnapshotSuccess, Began: before, Finished: before.Add(12 * time.Minute)}}
+		b.Running = &model.RunningSnapshot{Name: "stevedore-nightly-20250101t030000z", Schedule: "nightly", Began: noon, Asked: noon}
+		s.Record.Backups = &b
+	})
+	var said []string
+	for _, op := range course.Operations {
+		for _, g := range op.Gates {
+			if g.Name == "snapshot-first" {
+				said = append(said, g.Message)
+			}
+		}
+	}
+	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	assert.Equal(t, []string{"what is desired begins after snapshot stevedore-nightly-20250101t030000z, which is being taken since " + at(noon) +
+		" (the last one of its schedule took 12m0s), or at " + at(noon.Add(time.Hour)) + " at the latest (spec.backups.maxDelay); no pod is taken down while a snapshot is being taken"}, said)
 }
 
 // A Secret that the repository needs and that is not there is said, and what follows is planned.

@@ -61,6 +61,10 @@ type work struct {
 	pods  int
 	bytes int64
 	nodes int
+	// unsure: what some of its drains move is not known. percent is how much the other nodes have of what they may have
+	// below the low watermark, at most, while a node is drained.
+	unsure  bool
+	percent int
 	// back: what was begun is taken back.
 	back bool
 }

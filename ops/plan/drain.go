@@ -29,7 +29,11 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 		return
 	}
 	if op.Shrink.Replaces != "" {
-		c.work[c.current].bytes += capacity.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()).Bytes
+		d, w := capacity.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()), &c.work[c.current]
+		w.bytes += d.Bytes
+		if w.unsure = w.unsure || c.blind || !d.Known; d.Known {
+			w.percent = max(w.percent, d.Percent)
+		}
 		return
 	}
 	current := &c.out.Operations[c.current]
@@ -39,13 +43,14 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	} else if c.blind {
 		text += drainUnknown
 	} else if d := capacity.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()); d.Shards > 0 || d.Known {
-		text += fmt.Sprintf(": %s shards, %s", thousands(d.Shards), bytesText(d.Bytes))
+		text += fmt.Sprintf(": %s shards, %s move", thousands(d.Shards), bytesText(d.Bytes))
 		if d.Shards == 1 {
 			text = strings.Replace(text, "1 shards", "1 shard", 1)
 		}
 		if d.Known {
-			text += fmt.Sprintf(", fits: %d %% of the low watermark after", d.Percent)
+			text += fmt.Sprintf(", fits: the nodes that stay are at %d %% of the low watermark after", d.Percent)
 		}
+		text += emptyFirst
 		if op.Shrink.LeaveZone && len(d.Behind) > 0 {
 			text += "; they leave " + gates.LeftBehind(d.Behind) + ", and CrateDB makes them again on other nodes"
 		}
@@ -59,6 +64,20 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 	} else {
 		current.Summary += ": " + text
 	}
+}
+
+// emptyFirst is what a drain risks: nothing leaves that has a copy.
+const emptyFirst = "; a node leaves when it is empty, and its volume claims stay"
+
+// movesWords say what the drains of nodes that stay move, and how full the others are meanwhile.
+func movesWords(w work) string {
+	switch {
+	case w.unsure:
+		return "how many bytes move, and whether they fit, is not known"
+	case w.percent > 0:
+		return fmt.Sprintf("%s move; the other nodes are at %d %% of the low watermark at most meanwhile", bytesText(w.bytes), w.percent)
+	}
+	return bytesText(w.bytes) + " move"
 }
 
 // drainUnknown stands where a number would be of another moment, or none.

@@ -39,6 +39,29 @@ func TestADrainIsNotSaidInNumbersOfAnotherMoment(t *testing.T) {
 	}
 }
 
+// Drains of nodes that stay say how many bytes move in all, and how full the others are meanwhile; "0 B" only where that is so.
+func TestAReplacementOfVolumesSaysWhatMovesAndWhetherItFits(t *testing.T) {
+	from, to := basic(), basic()
+	from.operations = "consent: [delete-volumes]"
+	to.operations, to.diskSize = from.operations, "32GiB"
+	filled := func(s *plan.Start) {
+		data(s, "doc.items", "1", 6, 2, 1<<30)
+		for i := range s.Observed.Database.Nodes {
+			s.Observed.Database.Nodes[i].DiskSize, s.Observed.Database.Nodes[i].DiskUsed = 64<<30, 5<<30
+		}
+	}
+	course := between(t, from, to, filled)
+	require.Equal(t, []string{"replace-volumes"}, kinds(course))
+	op := course.Operations[0]
+	assert.Regexp(t, `3 nodes are drained in place \([1-9][0-9]* GiB move; the other nodes are at [1-9][0-9]* % of the low watermark at most meanwhile\), each empty one loses its old claims`, op.Summary)
+	assert.Contains(t, op.Estimate.Basis, " GiB to move, at ")
+
+	course = between(t, from, to, func(s *plan.Start) { filled(s); s.Outdated = true })
+	op = course.Operations[0]
+	assert.Contains(t, op.Summary, "(how many bytes move, and whether they fit, is not known)")
+	assert.Contains(t, op.Estimate.Basis, "what the drains take is not known, and not counted")
+}
+
 // The gate was one of the model, just after a start: no shard was missing on the basis.
 func TestAResumeHasATimeAndItsGatesDoNotContradictThemselves(t *testing.T) {
 	suspended := basic()

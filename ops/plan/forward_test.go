@@ -207,7 +207,7 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 				"exclude-nodes data-hot-1", "delete-claims " + hot + "-1", "hold-allocation " + hot + "-1", "restart-pod " + hot + "-1", "include-nodes " + hot, "release-allocation " + hot + "-1", "annotate-claim data0-" + hot + "-1",
 				"exclude-nodes data-hot-2", "delete-claims " + hot + "-2", "hold-allocation " + hot + "-2", "restart-pod " + hot + "-2", "include-nodes " + hot, "release-allocation " + hot + "-2", "annotate-claim data0-" + hot + "-2",
 			},
-			summary: "replace volumes node by node: data0 of " + hot + " to 8.0 GiB of the class default; 3 nodes are drained in place (0 B move), the old claims and volumes are deleted, and the pods restart one after the other: 3 pods",
+			summary: "replace volumes node by node: data0 of " + hot + " to 8.0 GiB of the class default; 3 nodes are drained in place (how many bytes move, and whether they fit, is not known), each empty one loses its old claims and volumes for good, and the pods restart one after the other: 3 pods",
 		},
 		{
 			name: "a larger disk", from: basic(), to: with(func(w *wish) { w.diskSize = "128GiB" }), operations: []string{"expand"},
@@ -252,7 +252,7 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 				"exclude-nodes data-hot-2", "hold-allocation " + hot + "-2", "apply " + hot, "restart-pod " + hot + "-2", "apply " + hot, "include-nodes " + hot, "release-allocation " + hot + "-2",
 				"recreate-set " + hot, "apply " + hot,
 			},
-			summary: "remove disks node by node: data1 of " + hot + "; 3 nodes are drained in place before (0 B move), no claim is deleted, and the pods restart one after the other: 3 pods",
+			summary: "remove disks node by node: data1 of " + hot + "; 3 nodes are drained in place before (how many bytes move, and whether they fit, is not known), no claim is deleted, and the pods restart one after the other: 3 pods",
 		},
 		{
 			name: "a user", from: basic(), to: with(func(w *wish) { w.users = []string{"ada"} }), operations: []string{"users"},
@@ -377,7 +377,7 @@ func TestAShrinkIsSaidInNumbers(t *testing.T) {
 	from.hot = 4
 	course := between(t, from, to, func(s *plan.Start) { data(s, "doc.items", "1", 8, 2, 50) })
 	require.Equal(t, []string{"shrink"}, kinds(course))
-	assert.Equal(t, "shrink group hot from 4 to 3 nodes: drain data-hot-3: 4 shards, 200 B, fits: 67 % of the low watermark after", course.Operations[0].Summary)
+	assert.Equal(t, "shrink group hot from 4 to 3 nodes: drain data-hot-3: 4 shards, 200 B move, fits: the nodes that stay are at 67 % of the low watermark after; a node leaves when it is empty, and its volume claims stay", course.Operations[0].Summary)
 	assert.Equal(t, "200 B to move, at 10 MiB to 40 MiB a second", course.Operations[0].Estimate.Basis)
 
 	full := between(t, from, to, func(s *plan.Start) { data(s, "doc.items", "1", 8, 2, 500) })

@@ -167,6 +167,10 @@ const (
 
 func estimate(op *Operation, w work, start *Start) *Estimate {
 	switch {
+	case w.unsure:
+		pods := estimatePods(w.pods, start)
+		pods.Basis += "; what the drains take is not known, and not counted"
+		return pods
 	case w.pods > 0 && w.bytes > 0:
 		// One node after the other is drained, and its pod restarted.
 		pods, moves := estimatePods(w.pods, start), estimate(op, work{bytes: w.bytes}, start)

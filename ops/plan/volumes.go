@@ -110,8 +110,8 @@ func (c *course) replaceSummary(op *Operation, w work, start *Start) string {
 	if w.pods == 0 {
 		return c.noneLeft(text)
 	}
-	return fmt.Sprintf("%s; %s drained in place (%s move), the old claims and volumes are deleted, and the pods restart one after the other: %s",
-		text, areOf(w.pods, "node"), bytesText(w.bytes), count(op.Restarts, "pod"))
+	return fmt.Sprintf("%s; %s drained in place (%s), each empty one loses its old claims and volumes for good, and the pods restart one after the other: %s",
+		text, areOf(w.pods, "node"), movesWords(w), count(op.Restarts, "pod"))
 }
 
 // noneLeft says so where an operation ends without another pod.
@@ -161,7 +161,7 @@ func (c *course) removeSummary(op *Operation, w work) string {
 		return c.noneLeft(text)
 	}
 	if drained > 0 {
-		text += fmt.Sprintf("; %s drained in place before (%s move)", areOf(drained, "node"), bytesText(w.bytes))
+		text += fmt.Sprintf("; %s drained in place before (%s)", areOf(drained, "node"), movesWords(w))
 	}
 	return text + ", no claim is deleted, and the pods restart one after the other: " + count(op.Restarts, "pod")
 }
