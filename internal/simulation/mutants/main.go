@@ -17,7 +17,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -32,7 +31,7 @@ func main() {
 	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "how long each may take")
 	flag.BoolVar(&o.list, "list", false, "say which there are, and try none")
 	flag.StringVar(&o.scratch, "build", "", "a folder for the build, to be looked at; empty for none")
-	flag.StringVar(&o.results, "o", "", "a file that each result is added to; guards that it has already are not tried again")
+	flag.StringVar(&o.results, "o", "", "a file that each result is added to; what it has of a guard counts, and only a test that is missing is asked for")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -69,7 +68,7 @@ func run(o options) error {
 	defer to.Close()
 	var chosen []site
 	for _, s := range e.sites {
-		if wanted.MatchString(s.String()) && !strings.Contains(had, s.row()) {
+		if wanted.MatchString(s.String()) {
 			chosen = append(chosen, s)
 		}
 	}
@@ -96,23 +95,24 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	met, err := survey(binary, o.first, o.schedules, o.cores)
-	if err != nil {
-		return err
-	}
-	if had == "" {
+	met := &meetings{first: o.first}
+	if slices.ContainsFunc(chosen, had.lacks) {
+		if met, err = survey(binary, o.first, o.schedules, o.cores); err != nil {
+			return err
+		}
+		fmt.Fprintf(to, "Of %d schedules from seed %d on %d end in a violation with all guards and are not counted.\n\n", o.schedules, o.first, met.broken)
 		fmt.Fprint(to, "| kind | what | where | schedules that it makes a difference in | noticed after | by | or by |\n|---|---|---|---:|---:|---|---|\n")
 	}
 	// Those that are done soon come first: of a run that is cut most is known.
 	slices.SortStableFunc(chosen, func(a, b site) int { return len(met.of(a.number)) - len(met.of(b.number)) })
-	return o.each(binary, tests, chosen, met, to)
+	return o.each(binary, tests, chosen, met, had, to)
 }
 
-// each tries all that were chosen, over all cores.
-func (o options) each(binary string, tests []suite, chosen []site, met *meetings, to io.Writer) error {
-	var next, noticed, shown, absent int
-	var errs error
-	var unnoticed groups
+// each tries all that were chosen, over all cores. Of a guard that runs before have tried
+// only the tests are asked, where neither they nor a schedule have noticed.
+func (o options) each(binary string, tests []suite, chosen []site, met *meetings, had results, to io.Writer) error {
+	var next int
+	var found tally
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range o.cores {
@@ -126,83 +126,82 @@ func (o options) each(binary string, tests []suite, chosen []site, met *meetings
 					return
 				}
 				s := chosen[n]
-				seeds := met.of(s.number)
-				r := try(binary, s.number, seeds, o.limit)
-				var test string
+				known, tried := had[s.row()]
+				got := known
+				if !tried {
+					got = o.try(binary, s, met)
+				}
 				var err error
-				if !r.noticed {
-					test, err = asked(tests, s.number, o.limit)
+				if !got.noticed() && got.test == "" {
+					got.test, err = asked(tests, s.number, o.limit)
 				}
 				mu.Lock()
-				errs = errors.Join(errs, err)
-				after, by := "", r.by
-				if test != "" {
-					shown++
+				found.add(s, got, err)
+				if !tried || got != known {
+					fmt.Fprint(to, got.line(s))
 				}
-				if !r.noticed {
-					unnoticed.add(s, test)
-				}
-				if len(seeds) == 0 {
-					absent++
-				}
-				switch {
-				case len(seeds) == 0:
-					by = "not reached"
-				case r.noticed:
-					noticed++
-					after = fmt.Sprint(r.seed - o.first + 1)
-				case r.cut:
-					by = fmt.Sprintf("not noticed, and no further than %d", r.seed-o.first+1)
-				default:
-					by = "not noticed"
-				}
-				fmt.Fprintf(to, "%s %d | %s | %s | %s |\n", s.row(), len(seeds), after, by, test)
 				mu.Unlock()
 			}
 		})
 	}
 	all.Wait()
-	lacking := unnoticed.print(os.Stdout)
-	fmt.Printf("\n%d guards were taken out; of %d schedules each, %d were noticed, %d were not, and %d made no difference in any; of the last two, %d are noticed by a test of their own and %d by nothing; %d schedules ended in a violation with all guards and were not counted\n",
-		len(chosen), o.schedules, noticed, len(chosen)-noticed-absent, absent, shown, len(chosen)-noticed-shown, met.broken)
-	if lost := len(chosen) - noticed - shown; lost > 0 {
-		errs = errors.Join(errs, fmt.Errorf("%d guards are noticed by nothing: for each, write a test of the situation that needs it, or take it out of the code", lost))
+	return found.ends(o.schedules, os.Stdout)
+}
+
+// try plays the schedules in which a guard makes a difference, without it.
+func (o options) try(binary string, s site, met *meetings) outcome {
+	seeds := met.of(s.number)
+	r := try(binary, s.number, seeds, o.limit)
+	got := outcome{schedules: len(seeds), by: r.by}
+	switch {
+	case len(seeds) == 0:
+		got.by = "not reached"
+	case r.noticed:
+		got.after = fmt.Sprint(r.seed - o.first + 1)
+	case r.cut:
+		got.by = fmt.Sprintf("not noticed, and no further than %d", r.seed-o.first+1)
+	default:
+		got.by = "not noticed"
 	}
-	if lacking > 0 && o.schedules >= enough {
-		errs = errors.Join(errs, fmt.Errorf("of %d guards that no schedule notices nothing is decided: correct the model or its judge, take the guard out of the code, or say in reasons.go why it stays", lacking))
+	return got
+}
+
+// tally is what is known of all guards.
+type tally struct {
+	all, noticed, shown, absent int
+	unnoticed                   groups
+	errs                        error
+}
+
+func (t *tally) add(s site, got outcome, err error) {
+	t.all++
+	t.errs = errors.Join(t.errs, err)
+	if got.noticed() {
+		t.noticed++
+		return
 	}
-	return errs
+	t.unnoticed.add(s, got.test)
+	if got.test != "" {
+		t.shown++
+	}
+	if got.schedules == 0 {
+		t.absent++
+	}
+}
+
+// ends prints what is known; it is an error where nothing notices a guard, or nothing is decided of it.
+func (t *tally) ends(schedules int, to io.Writer) error {
+	lacking := t.unnoticed.print(to)
+	fmt.Fprintf(to, "\n%d guards were taken out; of %d schedules each, %d were noticed, %d were not, and %d made no difference in any; of the last two, %d are noticed by a test of their own and %d by nothing, and %d have no reason\n",
+		t.all, schedules, t.noticed, t.all-t.noticed-t.absent, t.absent, t.shown, t.all-t.noticed-t.shown, lacking)
+	if lost := t.all - t.noticed - t.shown; lost > 0 {
+		t.errs = errors.Join(t.errs, fmt.Errorf("%d guards are noticed by nothing: for each, write a test of the situation that needs it, or take it out of the code", lost))
+	}
+	if lacking > 0 && schedules >= enough {
+		t.errs = errors.Join(t.errs, fmt.Errorf("of %d guards that no schedule notices nothing is decided: correct the model or its judge, take the guard out of the code, or say in reasons.go why it stays", lacking))
+	}
+	return t.errs
 }
 
 // enough schedules say that one is not noticed.
 const enough = 20_000
-
-// begun is what a run before has left in the file of results, and where those of
-// this one go.
-func (o options) begun() (had string, to io.WriteCloser, err error) {
-	if o.results == "" || o.list {
-		return "", output{Writer: os.Stdout}, nil
-	}
-	text, err := os.ReadFile(o.results)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", nil, err
-	}
-	file, err := os.OpenFile(o.results, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return "", nil, err
-	}
-	return string(text), output{Writer: io.MultiWriter(os.Stdout, file), file: file}, nil
-}
-
-// output is the standard one, and a file where there is one.
-type output struct {
-	io.Writer
-	file *os.File
-}
-
-func (o output) Close() error {
-	if o.file == nil {
-		return nil
-	}
-	return o.file.Close()
-}

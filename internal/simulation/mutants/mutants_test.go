@@ -52,7 +52,7 @@ func TestEachGuardIsTakenOutOfOneBuildAndTheSimulationNotices(t *testing.T) {
 	// All tests take minutes on a busy machine, and their own packages run them anyway.
 	tests, err := e.suites(t.TempDir(), "TestABootstrapAndARestartSayWhatTheyWaitFor")
 	require.NoError(t, err)
-	require.NoError(t, o.each(binary, tests, []site{secret, licence}, met, &table))
+	require.NoError(t, o.each(binary, tests, []site{secret, licence}, met, results{}, &table))
 	assert.Contains(t, table.String(), secret.row()+" 6 | 1 | E: the bootstrap does not end |  |")
 	assert.Regexp(t, regexp.QuoteMeta(licence.row())+` 0 \|  \| not reached \| Test\w+ \|`, table.String(), "what the model has none of is noticed by a test of its own")
 }
@@ -101,6 +101,31 @@ func TestWhatNoScheduleNoticesIsGroupedByItsReason(t *testing.T) {
 	assert.Equal(t, 1, g.print(&table))
 	assert.Contains(t, table.String(), "| one cluster has the model, with one source | 3 | another-owner (2), defined-twice | TestA, TestB |")
 	assert.Contains(t, table.String(), "| nothing has been decided | 1 | new |  |")
+}
+
+// A run that was cut off goes on where it was, and what it had found counts in the end.
+func TestWhatRunsBeforeHaveFoundCounts(t *testing.T) {
+	secret, licence, other := site{kind: call, name: "secret", where: "a.go:1"}, site{kind: gate, name: "another-owner", where: "b.go:2"}, site{kind: gate, name: "new", where: "c.go:3"}
+	had := results{}
+	had.read("| kind | what | where | schedules that it makes a difference in | noticed after | by | or by |\n|---|---|---|---:|---:|---|---|\n" +
+		secret.row() + " 6 | 1 | E: it does not end |  |\n" + licence.row() + " 3 |  | not noticed |  |\n" + licence.row() + " 3 |  | not noticed | TestA |\n" + other.row() + " 7 |  | not noti")
+	assert.Equal(t, results{
+		secret.row(): {schedules: 6, after: "1", by: "E: it does not end"}, licence.row(): {schedules: 3, by: "not noticed", test: "TestA"},
+	}, had, "the last line of a guard counts, and one that was cut off does not")
+	assert.True(t, had.lacks(other))
+	assert.False(t, had.lacks(secret))
+
+	var table bytes.Buffer
+	require.NoError(t, options{cores: 1, schedules: enough}.each("", nil, []site{secret, licence}, &meetings{}, had, &table))
+	assert.Empty(t, table.String(), "they are not tried again")
+
+	had[licence.row()] = outcome{schedules: 3, by: "not noticed"}
+	err := options{cores: 1, schedules: enough}.each("", nil, []site{secret, licence}, &meetings{}, had, &table)
+	require.ErrorContains(t, err, "1 guards are noticed by nothing", "no test was asked in the run before, and none is there")
+
+	had[other.row()] = outcome{schedules: 7, by: "not noticed", test: "TestB"}
+	err = options{cores: 1, schedules: enough}.each("", nil, []site{secret, other}, &meetings{}, had, &table)
+	require.ErrorContains(t, err, "of 1 guards that no schedule notices nothing is decided")
 }
 
 func TestReadOfATrial(t *testing.T) {
