@@ -13,6 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"regexp"
@@ -97,7 +98,7 @@ func run(o options) error {
 	}
 	met := &meetings{first: o.first}
 	if slices.ContainsFunc(chosen, had.lacks) {
-		if met, err = survey(binary, o.first, o.schedules, o.cores); err != nil {
+		if met, err = survey(binary, o.first, o.schedules, o.cores, o.surveyed(e)); err != nil {
 			return err
 		}
 		fmt.Fprintf(to, "Of %d schedules from seed %d on %d end in a violation with all guards and are not counted.\n\n", o.schedules, o.first, met.broken)
@@ -106,6 +107,20 @@ func run(o options) error {
 	// Those that are done soon come first: of a run that is cut most is known.
 	slices.SortStableFunc(chosen, func(a, b site) int { return len(met.of(a.number)) - len(met.of(b.number)) })
 	return o.each(binary, tests, chosen, met, had, to)
+}
+
+// surveyed is the file beside the results that says which guards make a difference in which schedules, by their
+// numbers: other guards and other schedules have another file.
+func (o options) surveyed(e *enumeration) string {
+	if o.results == "" {
+		return ""
+	}
+	all := fnv.New64a()
+	fmt.Fprintln(all, o.first, o.schedules)
+	for _, s := range e.sites {
+		fmt.Fprintln(all, s.kind, s.name, s.text)
+	}
+	return fmt.Sprintf("%s.%x", o.results, all.Sum64())
 }
 
 // each tries all that were chosen, over all cores. Of a guard that runs before have tried

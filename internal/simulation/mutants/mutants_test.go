@@ -25,9 +25,13 @@ func TestEachGuardIsTakenOutOfOneBuildAndTheSimulationNotices(t *testing.T) {
 	require.NoError(t, err)
 	binary, output, err := e.build(t.TempDir())
 	require.NoError(t, err, "%s", output)
-	met, err := survey(binary, 1, 6, 2)
+	file := filepath.Join(t.TempDir(), "results.1")
+	met, err := survey(binary, 1, 6, 2, file)
 	require.NoError(t, err)
 	require.Zero(t, met.broken)
+	again, err := survey("/nonexistent", 1, 6, 2, file)
+	require.NoError(t, err, "what was surveyed is not run again")
+	require.Equal(t, met, again)
 
 	var secret, licence site
 	for _, s := range e.sites {

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -30,30 +33,56 @@ func (m *meetings) of(number int) (seeds []uint64) {
 	return seeds
 }
 
-// survey runs all schedules with every guard in its place.
-func survey(binary string, first uint64, schedules, cores int) (*meetings, error) {
+// portion is how many schedules are surveyed at a time: so many are lost of a run that is cut.
+const portion = 250
+
+// survey runs all schedules with every guard in its place. What runs before have seen is in the file of
+// that name, and so is what this one sees; "" for none.
+func survey(binary string, first uint64, schedules, cores int, file string) (*meetings, error) {
 	m := &meetings{first: first, bits: make([][]uint64, schedules)}
-	share := (schedules + cores - 1) / cores
-	errs := make([]error, cores)
+	before, to, err := seen(file)
+	if err != nil {
+		return nil, err
+	}
+	defer to.Close()
+	if err := m.read(before); err != nil {
+		return nil, err
+	}
+	var next int
+	var errs error
+	var mu sync.Mutex
 	var all sync.WaitGroup
-	for core := range cores {
-		from, n := core*share, min(share, schedules-core*share)
-		if n <= 0 {
-			continue
-		}
+	for range cores {
 		all.Go(func() {
-			output, err := exec.Command(binary, "-seed", strconv.FormatUint(first+uint64(from), 10), "-n", strconv.Itoa(n)).Output()
-			if err == nil {
-				err = m.read(output)
+			for {
+				mu.Lock()
+				from := next
+				next += portion
+				failed := errs != nil
+				mu.Unlock()
+				if from >= schedules || failed {
+					return
+				}
+				n := min(portion, schedules-from)
+				if !slices.ContainsFunc(m.bits[from:from+n], func(bits []uint64) bool { return bits == nil }) {
+					continue
+				}
+				output, err := exec.Command(binary, "-seed", strconv.FormatUint(first+uint64(from), 10), "-n", strconv.Itoa(n)).Output()
+				mu.Lock()
+				if err == nil {
+					err = m.read(output)
+				}
+				if err == nil {
+					_, err = to.Write(output)
+				}
+				errs = errors.Join(errs, err)
+				mu.Unlock()
 			}
-			errs[core] = err
 		})
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("running the schedules with all guards: %w", err)
-		}
+	if errs != nil {
+		return nil, fmt.Errorf("running the schedules with all guards: %w", errs)
 	}
 	for i, bits := range m.bits {
 		if bits == nil {
@@ -66,8 +95,28 @@ func survey(binary string, first uint64, schedules, cores int) (*meetings, error
 	return m, nil
 }
 
-// read reads a trial's lines: a seed, how it ended, and the guards. Each seed is
-// read once, so two may read at a time.
+// seen is what a file of an earlier survey has, in whole lines, and where more of it goes.
+func seen(file string) ([]byte, io.WriteCloser, error) {
+	if file == "" {
+		return nil, output{Writer: io.Discard}, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, err
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	to, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := to.Truncate(int64(len(text))); err != nil {
+		return nil, nil, errors.Join(err, to.Close())
+	}
+	_, err = to.Seek(0, io.SeekEnd)
+	return text, to, err
+}
+
+// read reads a trial's lines: a seed, how it ended, and the guards.
 func (m *meetings) read(output []byte) error {
 	for line := range strings.Lines(string(output)) {
 		words := strings.Fields(line)
