@@ -79,6 +79,7 @@ func (j *judge) tells(w *world, d *daemon) {
 	if op != nil && op.Shrink != nil && op.Step == model.StepDrain && len(d.reasons()) == 0 && !w.lags() {
 		w.violate("F", "nodes are being drained, and nothing is told of it")
 	}
+	j.shows(w, d, c)
 	for _, e := range rec.Settings {
 		if shown := db.Effective[e.Name]; e.Done && !e.Reset && e.Value == c.jobsLog && db.Contact == model.Yes && len(d.decision.Refusals) == 0 && manifest.SameSetting(shown, e.Value) == model.No {
 			lacks(gates.SettingChangedRule, "a setting was set for the definition and shows another value")
