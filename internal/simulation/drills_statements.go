@@ -18,6 +18,7 @@ func (w *world) execDrill(d *daemon, statement string) (done bool, err error) {
 	case strings.HasPrefix(statement, "RESTORE SNAPSHOT "):
 		w.say("daemon %s: %s", d.name, statement)
 		w.judge.restores(w, d)
+		d.looked.restores = true
 		if w.now < w.storeHangs {
 			w.held = append(w.held, heldStatement{text: statement, run: func() error { return w.restoreTables(quoted, true) }})
 			return true, errSlow

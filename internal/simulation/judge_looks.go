@@ -27,6 +27,7 @@ type looks struct {
 	moving     string              // a table of which a copy was not started; "" before that is asked
 	filtered   int                 // tables with filters of their own
 	pinsAt     millis              // when the filters of a table were asked
+	restores   bool                // it has asked for tables of a snapshot
 	secret     model.SecretVersion // of the one whose password is set
 	asked      uint64              // the questions that were asked, as bits
 	found      string              // a rule whose question found something, or had no answer
@@ -224,6 +225,15 @@ func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode
 	case model.ActionUnlockAllocation:
 		if k.allocation == held {
 			w.violate("C", "the daemon calls the allocation given back, and it was still %q when it looked", k.allocation)
+		}
+	case model.ActionFetchTables:
+		if !k.restores {
+			w.violate("F", "the daemon calls tables of %s restored, and has asked for none", a.Snapshot)
+		}
+	case model.ActionExcludeInTable:
+		during := pinOf(a.Settings)
+		if t := w.tableNamed(a.Table); t != nil && during.includeNames != "" && t.theirsAt < k.pinsAt && t.pin != during {
+			w.violate("A", "the daemon calls the filters of table %s set for a drain, and they are include %q, require zone %q", t.name, t.includeNames, t.requireZone)
 		}
 	case model.ActionExcludeNodes, model.ActionIncludeNodes:
 		for _, id := range strings.Split(a.NodeIDs, ",") {

@@ -42,6 +42,9 @@ func (j *judge) shows(w *world, d *daemon, c *commit) {
 	if claim := d.smallClaim(c); claim != "" {
 		lacks(gates.VolumesGrowRule, claim+" is to grow")
 	}
+	if claim := d.stuckClaim(c); claim != "" {
+		lacks(gates.VolumeFailedRule, "the driver of "+claim+" has failed")
+	}
 	if node := d.usesSurplus(c); rec.Removing != nil && node != "" {
 		lacks(gates.DisksRemovedRule, node+" has a disk that is not desired")
 	}
@@ -69,7 +72,7 @@ func (j *judge) showsBackups(w *world, d *daemon, c *commit, b *model.Backups, l
 	if b.Failed != "" && keeps && answers {
 		lacks(gates.BackupFailedRule, "the last snapshot has failed")
 	}
-	if b.Running != nil && b.Running.Asked.IsZero() && !secret && b.Foreign == "" && len(d.failures) == 0 {
+	if b.Running != nil && b.Running.Asked.IsZero() && answers && !secret && b.Foreign == "" && len(d.failures) == 0 {
 		lacks(gates.BackupWaitsRule, "a snapshot is due")
 	}
 	first := b.Running != nil && rec.Operation == nil && rec.Stage != model.StageVerified && !w.disked()
@@ -177,11 +180,22 @@ func (d *daemon) goesWithPod() string {
 
 // smallClaim is a claim that is not yet asked for the size of a commit, and is not replaced; "" for none.
 func (d *daemon) smallClaim(c *commit) string {
+	return d.growingClaim(c, func(k *model.Claim, size int64) bool { return k.Requested < size })
+}
+
+// stuckClaim is a claim whose driver has failed to give the size of a commit; "" for none.
+func (d *daemon) stuckClaim(c *commit) string {
+	return d.growingClaim(c, func(k *model.Claim, size int64) bool {
+		return k.Requested == size && k.Capacity < size && k.Resize == model.ResizeFailed
+	})
+}
+
+func (d *daemon) growingClaim(c *commit, is func(k *model.Claim, size int64) bool) string {
 	for i := range d.view.claims {
 		k := &d.view.claims[i]
 		for _, t := range c.desired.Volumes {
-			its := t.Set == k.Set && t.Name == k.Template && t.Class == k.Class && !k.Terminating
-			if p := d.ofPod(k); its && p != nil && k.Phase == "Bound" && k.Requested > 0 && k.Requested < t.Size && k.Ordinal < recordedReplicas(&d.decision.Record, k.Set) {
+			its := t.Set == k.Set && t.Name == k.Template && t.Class == k.Class && !k.Terminating && k.Ordinal < recordedReplicas(&d.decision.Record, k.Set)
+			if its && d.ofPod(k) != nil && k.Phase == "Bound" && k.Requested > 0 && is(k, t.Size) {
 				return k.Name
 			}
 		}
@@ -195,8 +209,9 @@ func (d *daemon) usesSurplus(c *commit) string {
 		p := &d.view.pods[i]
 		live := d.shownSet(p.Set)
 		for _, t := range d.view.volumes {
-			asked := slices.ContainsFunc(c.desired.Volumes, func(of model.VolumeTemplate) bool { return of.Set == t.Set && of.Name == t.Name })
-			if live != nil && t.Set == p.Set && model.DataVolume(t.Name) && !asked && listed(p.Volumes, t.Name) && !listed(p.Unused, t.Name) {
+			fewer := slices.ContainsFunc(c.desired.Volumes, func(of model.VolumeTemplate) bool { return of.Set == t.Set }) &&
+				!slices.ContainsFunc(c.desired.Volumes, func(of model.VolumeTemplate) bool { return of.Set == t.Set && of.Name == t.Name })
+			if live != nil && t.Set == p.Set && model.DataVolume(t.Name) && fewer && listed(p.Volumes, t.Name) && !listed(p.Unused, t.Name) {
 				return p.NodeName
 			}
 		}

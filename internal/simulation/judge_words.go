@@ -199,7 +199,7 @@ func (j *judge) begins(w *world, d *daemon, before, next *model.Record) {
 	}
 	kind := next.Operation.Kind
 	switch kind {
-	case model.OperationRestart, model.OperationUpgrade, model.OperationShrink, model.OperationSuspend, model.OperationRemoveDisks:
+	case model.OperationRestart, model.OperationUpgrade, model.OperationShrink, model.OperationSuspend, model.OperationRemoveDisks, model.OperationReplace:
 	default:
 		return
 	}
