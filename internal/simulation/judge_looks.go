@@ -230,6 +230,11 @@ func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode
 		if !k.restores {
 			w.violate("F", "the daemon calls tables of %s restored, and has asked for none", a.Snapshot)
 		}
+	case model.ActionPrepareSwap:
+		of, other := w.tableNamed(a.Table), w.tableNamed(fetchedName(a.Table, a.Schema))
+		if of != nil && other != nil && j.disturbed < d.acted && of.replicas != other.replicas {
+			w.violate("D", "the daemon calls %s like %s, whose place it is to take, and it has %s replicas, not %s", other.name, of.name, other.replicas, of.replicas)
+		}
 	case model.ActionExcludeInTable:
 		during := pinOf(a.Settings)
 		if t := w.tableNamed(a.Table); t != nil && during.includeNames != "" && t.theirsAt < k.pinsAt && t.pin != during {

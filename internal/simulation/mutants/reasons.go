@@ -33,7 +33,27 @@ var reasons = []reason{
 		{gate, "another-owner", ""}, {gate, "foreign-cluster-id", ""}, {gate, "defined-twice", ""}, {gate, "object-not-ours", ""}, {gate, "disrupted-clusters", ""},
 		{reread, "sameCluster", ""}, {call, "sameCluster Run", ""},
 	}},
-	{"no claim of the model asks for a storage class", []guard{{gate, "storage-class-missing", ""}}},
+	{"the model lists no storage classes, and no volume of it has a VolumeAttributesClass", []guard{
+		{gate, "storage-class-missing", ""}, {gate, "storage-class-not-expandable", ""},
+		{gate, "volume-attributes-class-unusable", ""}, {gate, "volume-attributes-class-stays", ""}, {gate, "volume-attributes-class-dropped", ""}, {gate, "volume-modify-failed", ""},
+	}},
+	{"no cluster of the model is made from a snapshot", []guard{
+		{gate, "restore-not-new", ""}, {gate, "restore-waits", ""}, {gate, "restore-running", ""}, {gate, "repository-secret-missing", "return }"}, {action, "Restore", ""}, {action, "source", ""},
+		{call, "restoreUsers Exec", ""}, {call, "restoreTables Exec", ""}, {call, "dropRestored Exec", ""}, {call, "endRestore Exec", ""},
+	}},
+	{"in the model nobody runs `stevedore adopt` while a daemon runs, and no group has other names", []guard{{gate, "adoption-in-progress", ""}, {gate, "names-stay", ""}}},
+	{"each pod of the model fits on a Kubernetes node, and each of its API servers resizes pods", []guard{{gate, "no-node-fits", ""}, {gate, "resize-not-served", ""}}},
+	{"no table of the model is read only", []guard{{call, "dropAny Exec", "writable(table)"}, {call, "dropAny Exec", "dropTable(table)"}}},
+	{"people of the model who change a filter of a table change the one that decides during a drain, and then all of them are theirs", []guard{{call, "giveBackOne Exec", ""}}},
+	{"fewer than one of 20,000 schedules comes to it, where two rare things have to meet", []guard{
+		{gate, "disk-not-blank", ""}, {gate, "set-recreated", "live == nil { t.Wait(gates.SetRecreated(r.Set, \"it is gone, and is recreated\")) return true }"}, {gate, "claim-being-deleted", "gates.NotProven)) return }"},
+		{gate, "resize-stopped", "refused("}, {gate, "volume-change-not-supported", "case other:"}, {gate, "table-filter-decides-alone", "f.Leaving, func"},
+	}},
+	{"in fewer than one of 20,000 schedules it comes about between the decision and the last look", []guard{
+		{reread, "staysEmpty", ""}, {reread, "setFilters", ""}, {reread, "lookFiltered", ""}, {reread, "copiesElsewhere", ""}, {reread, "removeSnapshot", "others < a.Value"},
+	}},
+	{"said twice: the store of the model is read as a whole or not at all, so that of these two each holds where the other is out", []guard{{reread, "removeSnapshot", "!newest"}, {reread, "removeSnapshot", "case unread"}}},
+	{"the node that is asked alone was the only one a moment ago, and so is the master, which is never behind", []guard{{reread, "seconded", ""}}},
 	{"each node of the model answers, and no process outlives its pod", []guard{
 		{gate, "nodes-answer", ""}, {gate, "node-name-twice", ""}, {reread, "allThere", "unreachable("},
 	}},
@@ -76,6 +96,7 @@ var reasons = []reason{
 		{reread, "filterTable", ""}, {reread, "restartZone", ""}, {reread, "shrinkSet", "len(names) == 0"}, {reread, "resetSettings", ""},
 		{reread, "setUser", ""}, {reread, "changePassword", ""}, {reread, "password", "len(value) == 0"}, {reread, "removeSnapshot", "!ours"},
 		{reread, "dropCopy", "!model.Kept(other)"}, {reread, "dropKept", "!model.Kept(other)"},
+		{reread, "dropFetched", "!model.Scratch(table)"}, {reread, "deleteClaims", ""},
 	}},
 	{"what somebody excludes transiently hides what is below it, which nobody can know", []guard{
 		{reread, "excludeNodes", ""}, {call, "excludeNodes Exec", "without(was.ids, ids)"}, {reread, "includeNodes", ""}, {gate, "exclusion-hidden", ""},
