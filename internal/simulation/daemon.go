@@ -103,13 +103,16 @@ type daemon struct {
 	acted       millis // when its last action began, with its first look
 	hadMaster   string // the master of its last reading, and since when it has been that one
 	hadMasterAt millis
-	gone        [3]millis // since when it does not make a StatefulSet that is away
-	narrow      [3]millis // since when it leaves a template of a StatefulSet without a disk
-	held        [3]millis // since when a pod of a StatefulSet does not come back
-	deletedSet  string    // the UID of a StatefulSet that it has deleted without its pods
-	hidden      millis    // when a transient value hid its last hold
-	silent      millis    // since when it has done nothing and said nothing of it; 0: it has
-	looked      looks     // of that action
+	gone        [3]millis    // since when it does not make a StatefulSet that is away
+	narrow      [3]millis    // since when it leaves a template of a StatefulSet without a disk
+	held        [3]millis    // since when a pod of a StatefulSet does not come back
+	deletedSet  string       // the UID of a StatefulSet that it has deleted without its pods
+	hidden      millis       // when a transient value hid its last hold
+	silent      millis       // since when it has done nothing and said nothing of it; 0: it has
+	looked      looks        // of that action
+	lastDone    model.Action // what was called done last, when, and how often one right after the other
+	doneAt      millis
+	repeated    int
 }
 
 // killed ends a process in the middle of a pass.

@@ -196,6 +196,10 @@ func (j *judge) shrinks(w *world, d *daemon, s *set, to int) {
 	}
 }
 
+// mostRepeated is how often in a row one and the same action is called done: whatever it does not bring about, it is
+// decided again at once.
+const mostRepeated = 20
+
 // done: a daemon calls an action done. What it read back says so.
 func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode) {
 	if code == model.ResultHidden && a.Kind == model.ActionLockAllocation {
@@ -207,6 +211,13 @@ func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode
 	}
 	if code != model.ResultDone {
 		return
+	}
+	if d.repeated++; *a != d.lastDone || w.now > d.doneAt+second {
+		d.repeated = 1
+	}
+	d.lastDone, d.doneAt = *a, w.now
+	if d.repeated > mostRepeated {
+		w.violate("E", "the daemon calls %s %s done %d times, one right after the other", a.Kind, a.Subject(), d.repeated)
 	}
 	if wanted, shown := a.SecretVersion, d.looked.secret; wanted != (model.SecretVersion{}) && shown != (model.SecretVersion{}) && shown != wanted {
 		w.violate("H", "the daemon calls %s done, and its Secret had changed when it looked", a.Kind)
