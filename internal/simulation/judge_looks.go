@@ -212,7 +212,8 @@ func (j *judge) done(w *world, d *daemon, a *model.Action, code model.ResultCode
 	if code != model.ResultDone {
 		return
 	}
-	if d.repeated++; *a != d.lastDone || w.now > d.doneAt+second {
+	hidden := slices.ContainsFunc(d.view.stalled[:], func(until millis) bool { return until > w.now-second }) // what it has brought about
+	if d.repeated++; hidden || *a != d.lastDone || w.now > d.doneAt+second {
 		d.repeated = 1
 	}
 	d.lastDone, d.doneAt = *a, w.now

@@ -179,6 +179,29 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"what is given back is still held", "C", did(model.Action{Kind: model.ActionUnlockAllocation}, looks{allocation: held})},
 		{"an exclusion is not read back", "A", did(model.Action{Kind: model.ActionExcludeNodes, NodeIDs: "node-3"}, looks{})},
 		{"an exclusion that is given back is still read", "A", did(model.Action{Kind: model.ActionIncludeNodes, NodeIDs: "node-3"}, looks{excluded: "node-3"})},
+		{"tables are called restored that nobody has asked for", "F", did(model.Action{Kind: model.ActionFetchTables}, looks{})},
+		{"tables are called restored", "", did(model.Action{Kind: model.ActionFetchTables}, looks{restores: true})},
+		{"a filter is called set for a drain", "A", func(w *world, d *daemon) {
+			d.looked.pinsAt = w.now + 1
+			w.judge.done(w, d, &model.Action{Kind: model.ActionExcludeInTable, Table: w.tables[0].name, Settings: "include._name=data-hot-0"}, model.ResultDone)
+		}},
+		{"a table that takes another's place is called like it", "D", func(w *world, d *daemon) {
+			other := w.tables[0]
+			other.name, other.replicas = "kept_"+other.name, "0-all"
+			w.tables, d.acted = append(w.tables, other), w.now+1
+			w.judge.done(w, d, &model.Action{Kind: model.ActionPrepareSwap, Table: w.tables[0].name, Schema: "kept_$1"}, model.ResultDone)
+		}},
+		{"an action is called done again and again", "E", func(w *world, d *daemon) {
+			for range mostRepeated + 1 {
+				w.judge.done(w, d, &model.Action{Kind: model.ActionForgetOwned}, model.ResultDone)
+			}
+		}},
+		{"and a watch does not show what it has done", "", func(w *world, d *daemon) {
+			for d.view.stalled[kindSets] = w.now + second; d.repeated <= mostRepeated && w.now < 60*minute; w.now += 100 {
+				w.judge.done(w, d, &model.Action{Kind: model.ActionForgetOwned}, model.ResultDone)
+				d.view.stalled[kindSets] = w.now + second
+			}
+		}},
 		{"a password is set that its Secret has no more", "H", did(model.Action{Kind: model.ActionChangePassword, SecretVersion: model.SecretVersion{ResourceVersion: "1"}}, looks{secret: model.SecretVersion{ResourceVersion: "2"}})},
 		{"somebody's live setting is set over", "C", did(model.Action{
 			Kind: model.ActionSetSettings, Settings: model.SettingList(jobsLogSize + "=5000"), Expected: model.SettingList(jobsLogSize + "=10000"),

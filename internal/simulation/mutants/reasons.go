@@ -16,14 +16,14 @@ type reason struct {
 }
 
 // guard names sites by what they are, for lines move: all of a kind and a name whose text
-// has this in it. A function keeps its reason when it is exported.
+// has this in it, where ^ is its beginning. A function keeps its reason when it is exported.
 type guard struct {
 	kind     kind
 	name, in string
 }
 
 func (g guard) is(s site) bool {
-	return g.kind == s.kind && strings.EqualFold(g.name, s.name) && strings.Contains(s.text, g.in)
+	return g.kind == s.kind && strings.EqualFold(g.name, s.name) && strings.Contains("^"+s.text, g.in)
 }
 
 // reasons are decisions, one a row. What the simulation could notice and does not is a hole
@@ -81,6 +81,7 @@ var reasons = []reason{
 	}},
 	{"the model has no shard limits, no tables that need a zone, and no disk that a drain fills", []guard{
 		{gate, "last-node-of-zone", ""}, {gate, "shards-do-not-fit", ""}, {gate, "disk-does-not-fit", ""}, {gate, "volumes-too-small", ""}, {gate, "table-filter-overrides-drain", "uneven"},
+		{gate, "set-recreated", "SmallerUnread"},
 	}},
 	{"no process of the model ends while its pod stays", []guard{
 		{gate, "node-ended", ""},
@@ -113,7 +114,9 @@ var reasons = []reason{
 	{"it rests on a node that never joins though its record was lost", []guard{{action, "markClaims", ""}}},
 	{"said twice: the executor looks for the same once more, or the write has its precondition", []guard{
 		{gate, "replicas-live", ""}, {gate, "other-pod-down", ""}, {gate, "nodes-gone", "p.Set == sh.Set"},
-		{gate, "claim-of-another-cluster", ""}, {gate, "draining", "DrainedOnce"},
+		{gate, "claim-of-another-cluster", ""}, {gate, "draining", "DrainedOnce"}, {gate, "allocation-enabled", ""},
+		{gate, "set-recreated", "notWhole("}, {gate, "set-recreated", "budgetLetsGo("}, {gate, "nodes-gone", "DrainedForNewVolume"},
+		{gate, "claim-being-deleted", "gates.AllStop"}, {gate, "claim-being-deleted", `why == "" && kept != ""`},
 	}},
 	{"said twice: another rule of the same list waits while nodes are away or the health is yellow", []guard{{gate, "replicas-complete", ""}}},
 	{"what it recreates joins after all, or is recreated by the next rule", []guard{{call, "writeObject DeletePod", ""}}},
@@ -125,8 +128,20 @@ var reasons = []reason{
 	{"words: another rule holds, or tells the same, with fewer of them", []guard{
 		{gate, "setting-not-effective", "asked && read && is"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
 		{gate, "bootstrap-first", "PendingRestart"}, {gate, "suspended", "t.DesiredSet(s.Name) == nil"},
-		{reread, "setSettings", "hidden"},
+		{reread, "setSettings", "hidden"}, {gate, "set-recreated", "!live.Ours"}, {gate, "pod-returns", ""}, {gate, "budget-closed", "^if t.Record.DeletedClaims"},
 	}},
+	{"said twice: it is asked again when it is the pod's turn", []guard{
+		{gate, "claim-being-deleted", "gates.NobodyAgreed"}, {gate, "claim-being-deleted", "gates.FewVoters"}, {gate, "claim-being-deleted", "gates.SoleCopiesOn"},
+	}},
+	{"said twice: a shrink marks the claims of nodes that never joined before they leave", []guard{{action, "claimsUnmarked", ""}}},
+	{"said twice: the record has the allocation lock as well, and the StatefulSet is made again with its annotation", []guard{{gate, "set-recreated", "the allocation lock is given back first"}}},
+	{"said twice: the next pass gives back what belongs to no restart", []guard{{giveBack, "Restart", ""}}},
+	{"what it refuses goes well in the model: two changes of disks are kept apart, and no cluster is made with another number of disks than it was begun with", []guard{
+		{gate, "volume-change-not-supported", "t.AnyPod(lacks)"}, {gate, "volume-change-not-supported", "^if !t.Record.Bootstrap.Done"},
+	}},
+	{"words: what a person has commanded, and the tables that are restored, are named by other rules", []guard{{gate, "drill-waits", "aim.Aborted"}, {gate, "restore-first", ""}}},
+	{"it saves room: a drill proves as much of a table with replicas", []guard{{call, "fetchTables Exec", "withoutReplicas"}}},
+	{"what it takes off says nothing any more: an empty filter", []guard{{call, "setFilters Exec", "resetFilterList"}}},
 	{"it saves writes: what is there is granted, or made, once more without it", []guard{{call, "crashGranted Run", ""}}},
 }
 
