@@ -48,7 +48,7 @@ func (j *judge) shows(w *world, d *daemon, c *commit) {
 	if node := d.usesSurplus(c); rec.Removing != nil && node != "" {
 		lacks(gates.DisksRemovedRule, node+" has a disk that is not desired")
 	}
-	if node := d.onOtherClass(c); node != "" {
+	if node := d.onOtherClass(c); rec.Replacing != nil && node != "" {
 		lacks(gates.VolumesReplacedRule, node+" is on a volume of another storage class than is desired")
 	}
 	if g := rec.Growth; g != nil && !g.Grown.IsZero() && !d.says(gates.VolumesGrowRule) {
@@ -71,9 +71,6 @@ func (j *judge) showsBackups(w *world, d *daemon, c *commit, b *model.Backups, l
 	keeps := rec.Operation == nil && b.Running == nil && b.Fetch == nil && !secret && b.Foreign == "" && len(d.failures) == 0
 	if b.Failed != "" && keeps && answers {
 		lacks(gates.BackupFailedRule, "the last snapshot has failed")
-	}
-	if b.Running != nil && b.Running.Asked.IsZero() && answers && !secret && b.Foreign == "" && len(d.failures) == 0 {
-		lacks(gates.BackupWaitsRule, "a snapshot is due")
 	}
 	first := b.Running != nil && rec.Operation == nil && rec.Stage != model.StageVerified && !w.disked()
 	if first && w.now.time().Sub(b.Running.Began) <= c.backups.MaxDelay {

@@ -67,6 +67,7 @@ func TestTheStatusNamesWhatGoesOn(t *testing.T) {
 		{"a node is on another storage class", gates.VolumesReplacedRule, func(w *world, d *daemon) {
 			other := claim
 			other.Class, w.commits[d.want].consent = "disks", true
+			d.decision.Record.Replacing = &model.VolumeReplacement{}
 			d.view.claims = []model.Claim{other}
 			wants(w, d, model.VolumeTemplate{Set: set, Name: dataClaim, Class: "fast"})
 		}},
@@ -82,10 +83,6 @@ func TestTheStatusNamesWhatGoesOn(t *testing.T) {
 			d.view.secrets = nil
 		}},
 		{"the last snapshot has failed", gates.BackupFailedRule, func(w *world, d *daemon) { backups(w, d).Failed = "no room" }},
-		{"a snapshot is due", gates.BackupWaitsRule, func(w *world, d *daemon) {
-			backups(w, d).Running = &model.RunningSnapshot{}
-			d.decision.Record.Stage = model.StageVerified
-		}},
 		{"what is desired waits for a snapshot", gates.SnapshotFirstRule, func(w *world, d *daemon) {
 			backups(w, d).Running = &model.RunningSnapshot{Asked: epoch, Began: w.now.time()}
 			d.decision.Record.Stage = model.StageApplied
