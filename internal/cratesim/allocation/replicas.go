@@ -15,20 +15,18 @@ type Replicas struct {
 // ParseReplicas reads "1", "0-1", "0-all".
 func ParseReplicas(s string) (r Replicas, err error) {
 	low, high, isRange := strings.Cut(s, "-")
-	bad := fmt.Errorf("read number of replicas %q: want a number or a range", s)
-	if r.Low, err = strconv.Atoi(low); err != nil || r.Low < 0 {
-		return Replicas{}, bad
-	}
-	r.High, r.Range = r.Low, isRange
-	if !isRange {
-		return r, nil
-	}
-	if high == "all" {
+	r.Low, err = strconv.Atoi(low)
+	valid := err == nil && r.Low >= 0
+	switch r.High, r.Range = r.Low, isRange; {
+	case !isRange:
+	case high == "all":
 		r.High = -1
-		return r, nil
+	default:
+		r.High, err = strconv.Atoi(high)
+		valid = valid && err == nil && r.High >= r.Low
 	}
-	if r.High, err = strconv.Atoi(high); err != nil || r.High < r.Low {
-		return Replicas{}, bad
+	if !valid {
+		return Replicas{}, fmt.Errorf("read number of replicas %q: want a number or a range", s)
 	}
 	return r, nil
 }
