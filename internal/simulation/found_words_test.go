@@ -59,4 +59,8 @@ var foundWords = []struct {
 		Seed: 6000594837, Start: Start{Masters: 1, Hot: 1, Tables: []string{"0-1", "0-1", "0", "0-1"}, Shards: 1, Extend: true, Leave: true, Driver: slowDriver, Backups: true, Takes: 120000, Plan: backupPlan{Every: 1, Second: 1, Keep: 1, AtLeast: 2, Delay: 100}, Replaces: true, Drills: true, Comes: 90000, Adopted: true, Drill: 1}, Steps: 426,
 		Items: []Item{{What: pushAddGroup, At: 660, A: 2, B: 6}, {What: standStill, Call: 20, A: 20, B: 52}, {What: crashProcess, Call: 19, A: 25, B: 21}, {What: pushVolumes, At: 14273, A: 30, B: 31}, {What: deleteClaimByHand, At: 29391, A: 20, B: 63}, {What: pushSchedules, Backing: 10, A: 23, B: 47}, {What: lagListing, Backing: 16, A: 61, B: 7}, {What: pushGrow, Backing: 1, A: 41, B: 18}, {What: loseRecord, Backing: 36, A: 37, B: 39}, {What: releaseCommand, Backing: 15, A: 24, B: 28}},
 	}},
+	{"the record is lost while an adopted StatefulSet is recreated, and somebody makes it again without saying that it was adopted", Schedule{
+		Seed: 6021043769, Start: Start{Hot: 2, Tables: []string{"0-1"}, Shards: 1, Leave: true, Driver: quickDriver, Backups: true, Takes: 2000, Plan: backupPlan{Every: 2, AtLeast: 2, Delay: 120, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 3}, Steps: 1064,
+		Items: []Item{{What: pushVolumes, At: 3478, A: 3, B: 51}, {What: makeSetByHand, Recreating: 6, A: 10, B: 37}, {What: loseRecord, Recreating: 15, A: 48, B: 47}, {What: stallController, Recreating: 3, A: 41, B: 15}, {What: pushGrow, At: 7960, A: 31, B: 12}, {What: fetchCommand, At: 604539, A: 1, B: 36}},
+	}},
 }
