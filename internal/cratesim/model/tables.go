@@ -180,7 +180,7 @@ func (c *Cluster) newIndex(t *Table, ident string, values []any) (*Index, *Error
 	ix.readRules()
 	ix.want = c.expand(ix)
 	counted, _ := replicaNumber([]Assignment{{"number_of_replicas", &ix.Replicas}}) // a range counts none yet
-	// CreateBlobTableTask asks for no limit.
+	// From 5.10 on a blob table is not checked against the limit (MetadataCreateIndexService.CreateBlobTableTask).
 	if !t.Blob || !c.master.Version.AtLeast(5, 10) {
 		if err := c.shardLimit(t.Shards * (1 + counted)); err != nil {
 			return nil, err
