@@ -34,6 +34,16 @@ func TestATemplateThatIsKeptMountsTheDisksThatNodesHave(t *testing.T) {
 	}{
 		{"a restart was taken back after the first pod had joined with the disk", "data0,data1", "t1,t2", back},
 		{"it has joined, and its claim does not say so yet", "data0,data1", "t1,t2", func(s *situation) { back(s); blank(s) }},
+		{"it has joined and is not ready, and its claim does not say so", "data0,data1", "t1,t2", func(s *situation) {
+			back(s)
+			blank(s)
+			s.podOf(hot + "-0").Ready = false // seed 6070001488
+		}},
+		{"its process runs, and its node has not joined", "data0", "t1,t2", func(s *situation) {
+			back(s)
+			blank(s)
+			s.away(hot + "-0")
+		}},
 		{"it is ready, and nobody answers", "data0,data1", "t1,t2", func(s *situation) {
 			back(s)
 			blank(s)

@@ -2,7 +2,7 @@ package simulation
 
 import "testing"
 
-// foundSafetyFresh are schedules from seed 6,200,000,000 on that broke safety. Each has ended in a violation before the
+// foundSafetyFresh are schedules from seed 6,200,000,000 on, and one from before, that broke safety. Each has ended in a violation before the
 // decision or the judge was corrected.
 var foundSafetyFresh = []struct {
 	name string
@@ -19,6 +19,14 @@ var foundSafetyFresh = []struct {
 	{"the only master is evicted while a restart waits for the pod of a data node that has joined, and another template is pushed", Schedule{
 		Seed: 6200266571, Start: Start{Masters: 1, Hot: 2, Tables: []string{"1-all"}, Shards: 2, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 40000, Plan: backupPlan{Every: 1, Keep: 1, AtLeast: 2, Delay: 100, Newer: 240, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Drill: 1}, Steps: 418,
 		Items: []Item{{What: pushRemoveGroup, At: 2946, A: 7, B: 7}, {What: evict, Call: 4, A: 45, B: 61}, {What: createTable, At: 13618, A: 25, B: 44}, {What: stickTerminating, At: 59796, A: 27, B: 10}, {What: pushNeverReady, At: 47453, A: 20, B: 20}, {What: pushCompute, At: 15916, A: 11, B: 22}, {What: pushUpgrade, At: 13, A: 5, B: 19}, {What: killBefore, Backing: 36, A: 33, B: 47}, {What: fetchCommand, At: 69422, A: 3, B: 44}},
+	}},
+	{"the record is lost while one set is on trial and a pod of another one is away, and no reading shows the pod on trial", Schedule{
+		Seed: 6200304444, Start: Start{Masters: 3, Hot: 2, Tables: []string{"0-all", "0-1", "0"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Disks: 1, Backups: true, Takes: 2000, Plan: backupPlan{Every: 2, Keep: 3, AtLeast: 1, Delay: 20, Newer: 150}, Replaces: true, Drills: true, Comes: 2000, Drill: 3}, Steps: 613,
+		Items: []Item{{What: pushAddGroup, At: 1696, A: 2}, {What: pushPause, At: 19707, A: 5, B: 6}, {What: loseRecord, At: 13663, A: 45, B: 50}, {What: killNode, Call: 36, A: 51, B: 42}, {What: pushCompute, At: 318, A: 59, B: 23}, {What: pushBadTemplate, At: 2251, A: 49, B: 59}, {What: dropResize, At: 55549, A: 55, B: 34}, {What: pushMoreDisks, At: 7512, A: 60, B: 54}, {What: pushUpgrade, At: 85543, A: 12, B: 35}, {What: stallWatch, Disking: 99, A: 7, B: 48}, {What: pushPause, Disking: 115, A: 6, B: 61}},
+	}},
+	{"a node has joined with a further disk and is not ready when its StatefulSet gets that disk back", Schedule{
+		Seed: 6070001488, Start: Start{Hot: 3, Tables: []string{}, Shards: 1, Leave: true, Driver: quickDriver, Offline: true, Disks: 1, Backups: true, Takes: 2000, Plan: backupPlan{Every: 2, Keep: 1, AtLeast: 1, Delay: 100, Newer: 120}}, Steps: 473,
+		Items: []Item{{What: pushUpgrade, At: 60062, A: 7, B: 3}, {What: pushNeverReady, At: 55419, A: 12, B: 8}, {What: loseVolume, At: 39029, A: 6, B: 54}, {What: deleteClaimByHand, At: 14787, A: 44, B: 50}, {What: pushMoreDisks, At: 725, A: 45, B: 40}, {What: scaleUpByHand, At: 104803, A: 44, B: 24}, {What: beFound, Call: 23, A: 41, B: 40}, {What: beFound, At: 281936, A: 5, B: 10}},
 	}},
 }
 

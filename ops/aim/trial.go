@@ -192,8 +192,7 @@ func Trial(v *view.View) string {
 	}
 	holder, most := "", -1
 	for _, s := range v.Record.Sets {
-		noted := slices.Contains(v.Record.OnTrial, s.Name) && (TrialPods(v, s.Name) || replacesStuck(v, s.Name))
-		if !noted && !bringsMaster(v, s.Name) {
+		if !noted(v, s.Name) && !bringsMaster(v, s.Name) {
 			continue
 		}
 		if rank := precedence(v, s.Name); rank > most {
@@ -214,6 +213,7 @@ func precedence(v *view.View, set string) int {
 		!view.PendingRestart(v, set), // only its pods are waited for
 		trialRuns(v, set),            // of another only pods that are away may be on trial
 		!hasWritten(v, set),          // what has run may only be away
+		evictedOnto(v, set),          // its pods have joined on another template: what the others have joined on is not known
 	} {
 		rank *= 2
 		if first {
@@ -229,10 +229,24 @@ func bringsMaster(v *view.View, set string) bool {
 	return !view.HasMaster(v) && view.Votes(v, set) && tried && !ReadyUnasked(v, set)
 }
 
-// OtherTrialFirst reports whether another set holds the trial: this one keeps what it has.
+// noted reports whether the record says that a set is on trial, and a pod of it is, or is to be.
+func noted(v *view.View, set string) bool {
+	return slices.Contains(v.Record.OnTrial, set) && (TrialPods(v, set) || replacesStuck(v, set))
+}
+
+// OtherTrialFirst reports whether another set holds the trial, or may: this one keeps what it has.
 func OtherTrialFirst(v *view.View, set string) bool {
 	holder := Trial(v)
-	return holder != "" && holder != set
+	return holder != "" && (holder != set || otherPodComes(v, set))
+}
+
+// otherPodComes reports whether nobody knows what the pods of a set have joined on, and a pod of another set comes on a
+// template on which none has joined. The first set may be well, and gets no such template too. It waits until the pod is
+// there, for then the other set holds the trial.
+func otherPodComes(v *view.View, set string) bool {
+	return !evictedOnto(v, set) && slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
+		return s.Name != set && noted(v, s.Name) && evictedOnto(v, s.Name) && !trialRuns(v, s.Name)
+	})
 }
 
 // trialRuns reports whether a pod of the set is there that is on its live template.

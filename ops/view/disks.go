@@ -84,7 +84,7 @@ func HasDisk(v *View, p *model.Pod, disk string) bool {
 	if p.Volumes == "" || !p.Uses(disk) {
 		return false
 	}
-	return written(v, p, disk) || Serves(p) || Joined(v, p)
+	return written(v, p, disk) || Serves(p) || JoinedNotReady(v, p)
 }
 
 // MarksOf are the marks of the templates of pods whose nodes have any of these disks, separated by commas.
