@@ -14,6 +14,10 @@ var foundSixBillion = []struct {
 		Seed: 6200022497, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 3, Keep: 2, AtLeast: 1, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 3}, Steps: 425,
 		Items: []Item{{What: pushGrow, At: 839, A: 1, B: 7}, {What: pushTemplate, At: 18681, A: 2, B: 4}, {What: loseRecord, Call: 33, A: 53, B: 60}, {What: pushCompute, At: 12555, A: 56, B: 26}, {What: deletePodByHand, At: 15845, A: 22, B: 4}, {What: pushTemplate, At: 1041, A: 30, B: 59}},
 	}},
+	{"the same, with a pod of the second that has joined since the nodes were read, and is not shown ready", Schedule{
+		Seed: 6200022535, Start: Start{Masters: 3, Hot: 1, Tables: []string{"0-1", "0-1", "0-1", "0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 3, Keep: 2, AtLeast: 1, Delay: 20, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 3}, Steps: 425,
+		Items: []Item{{What: pushGrow, At: 839, A: 1, B: 7}, {What: pushTemplate, At: 18681, A: 2, B: 4}, {What: loseRecord, Call: 33, A: 53, B: 60}, {What: pushCompute, At: 12555, A: 56, B: 26}, {What: deletePodByHand, At: 15845, A: 22, B: 4}, {What: pushTemplate, At: 1041, A: 30, B: 59}},
+	}},
 	{"an upgrade is taken back and pushed again, the node that had started it loses its volume, and another template is pushed", Schedule{
 		Seed: 6200098334, Start: Start{Hot: 1, Tables: []string{"0-1"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 10000, Plan: backupPlan{Every: 1, Second: 3, AtLeast: 2, Delay: 60}, Adopted: true}, Steps: 275,
 		Items: []Item{{What: pushAddGroup, At: 286, A: 2, B: 3}, {What: pushUpgrade, At: 47165, A: 3, B: 5}, {What: pushCompute, At: 1850, A: 53, B: 54}, {What: pushRevert, At: 12496, A: 10, B: 38}, {What: loseVolume, Backing: 28, A: 26, B: 15}, {What: pushTemplate, At: 74417, A: 38, B: 30}},

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -45,7 +47,7 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	}
 	head := &w.commits[w.fetched()]
 	hash := w.templates[wanted].hash
-	j.snapshotProven(w, s, hash)
+	j.snapshotProven(w, d, s, hash)
 	if w.hasJoinedOn(w.setIndex(s.name), hash) {
 		w.verified(s, wanted) // a pod was made on it before the set went back to another one, and runs it
 	}
@@ -80,18 +82,19 @@ func (d *daemon) claimOf(l *slot) *model.Claim {
 
 // snapshotProven: a template that no pod of its set has joined on stands in one set at
 // most; pods that others end come back on it.
-func (j *judge) snapshotProven(w *world, s *set, hash string) {
+func (j *judge) snapshotProven(w *world, d *daemon, s *set, hash string) {
 	if w.master < 0 && s.eligible {
 		return // without a master nobody joins, whatever the template
 	}
 	if !w.stored.record.Bootstrap.Done || !s.exists || hash == w.templates[s.template].hash || hash == w.templates[s.proven].hash || w.joinedOn(w.setIndex(s.name), hash) {
 		return
 	}
-	if index := w.setIndex(s.name); w.onTrial(index) || w.awaits(index) {
+	if index := w.setIndex(s.name); w.onTrial(index) || w.awaits(index) || w.joinedUnseen(d, s) {
 		// External changes have put both sets on trial: a daemon that gives a second set an
 		// unverified template is caught when it does. To replace that template puts no more pods
 		// at risk: as many sets are on trial as before, and the pods of this one that are ready
-		// run a verified one. The same holds where no pod of the set has joined.
+		// run a verified one. The same holds where no pod of the set has joined, and where the first one has
+		// joined since the daemon asked.
 		return
 	}
 	for i := range w.sets {
@@ -106,8 +109,20 @@ func (j *judge) snapshotProven(w *world, s *set, hash string) {
 func (w *world) proves(l *slot) {
 	l.pod.hasJoined = true
 	if w.templates[l.pod.template].hash == w.templates[l.set.template].hash {
+		if w.templates[l.set.proven].hash != w.templates[l.set.template].hash {
+			l.set.provenAt = w.now
+		}
 		w.verified(l.set, l.set.template)
 	}
+}
+
+// joinedUnseen: the first pod on the template of a set has joined since a daemon read the nodes, and is not ready as
+// far as its watch has shown.
+func (w *world) joinedUnseen(d *daemon, s *set) bool {
+	live := w.templates[s.template].hash
+	return s.provenAt >= d.readAt && s.provenAt > 0 && live == w.templates[s.proven].hash && !slices.ContainsFunc(d.view.pods, func(p model.Pod) bool {
+		return p.Set == s.name && p.Template == live && p.Ready
+	})
 }
 
 // verified: a pod has joined on this template of a set, whatever becomes of that pod.

@@ -36,3 +36,44 @@ func TestTheJudgeKnowsWhatPodsHaveJoinedOn(t *testing.T) {
 		})
 	}
 }
+
+// Two sets are on trial, and the one that restarts gets the next template.
+func TestTheJudgeExcusesThatAPodHasJoinedSinceTheDaemonAsked(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		asked     millis // after the pod has joined
+		ready     bool
+		invariant string
+	}{
+		{"it has joined since, and is not shown ready", -1, false, ""},
+		{"it is shown ready", -1, true, "B"},
+		{"the daemon has asked since", 1, false, "B"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := Schedule{Seed: 3, Start: Start{Hot: 3, Warm: 1, Shards: 1}}
+			w := newWorld(&s, nil, nil)
+			for w.stored.record.Operation != nil || !w.stored.record.Bootstrap.Done {
+				w.passOnce()
+			}
+			d, hot, warm := w.daemons[0], &w.sets[0], &w.sets[1]
+			made := func(hash string) int {
+				next := w.templates[hot.template]
+				next.hash = hash
+				w.templates = append(w.templates, next)
+				return len(w.templates) - 1
+			}
+			second, third := made("h2"), made("h3")
+			for _, on := range []*set{hot, warm} {
+				on.template = second
+				p := &w.slots[w.setIndex(on.name)*maxOrdinals].pod
+				p.template, p.joined, p.hasJoined = second, false, false
+			}
+			w.head().tmpl = third
+			w.proves(&w.slots[0])
+			d.readAt = w.now + c.asked
+			d.view.pods = []model.Pod{{Set: hot.name, Template: "h2", Ready: c.ready}}
+			v := broken(func() { w.judge.applied(w, d, hot, &model.EffectiveSet{Name: hot.name, Replicas: hot.replicas}, third) })
+			requireViolation(t, v, c.invariant, c.invariant != "")
+		})
+	}
+}

@@ -81,8 +81,9 @@ type set struct {
 	template                       int
 	hold, suspended, annotated     string
 	adopted                        string
-	previous, earlier              int // the template before, and the one before that
-	proven, provenBefore           int // the one that a pod last joined on while the set had it, and the one before that
+	previous, earlier              int    // the template before, and the one before that
+	proven, provenBefore           int    // the one that a pod last joined on while the set had it, and the one before that
+	provenAt                       millis // when the first pod joined on it
 	initialMasters                 bool
 	observedGeneration             int64
 	current, ready                 int
