@@ -168,6 +168,7 @@ func (o objects) GrowClaim(ctx context.Context, name, uid string, change model.C
 	if err != nil {
 		return wrapWrite(what, o.cluster.Namespace, name, err)
 	}
+	// Also where the watch is behind, the next pass does not take the claim for one that was never asked.
 	o.tell("v1", "PersistentVolumeClaim", claim)
 	if change.Attributes != "" && attributesOf(claim.Spec.VolumeAttributesClassName) != change.Attributes {
 		return fmt.Errorf("%s %s/%s: the VolumeAttributesClass %s was %w by Kubernetes, which knows it from 1.34 on", what, o.cluster.Namespace, name, change.Attributes, execute.ErrDropped)
