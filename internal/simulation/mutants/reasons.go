@@ -114,7 +114,7 @@ var reasons = []reason{
 	{"it rests on a node that never joins though its record was lost", []guard{{action, "markClaims", ""}}},
 	{"said twice: the executor looks for the same once more, or the write has its precondition", []guard{
 		{gate, "replicas-live", ""}, {gate, "other-pod-down", ""}, {gate, "nodes-gone", "p.Set == sh.Set"},
-		{gate, "claim-of-another-cluster", ""}, {gate, "draining", "DrainedOnce"}, {gate, "allocation-enabled", ""},
+		{gate, "claim-of-another-cluster", ""}, {gate, "draining", "DrainedOnce"}, {gate, "allocation-enabled", ""}, {gate, "set-recreated", "!aim.Applied("},
 		{gate, "set-recreated", "notWhole("}, {gate, "set-recreated", "budgetLetsGo("}, {gate, "nodes-gone", "DrainedForNewVolume"},
 		{gate, "claim-being-deleted", "gates.AllStop"}, {gate, "claim-being-deleted", `why == "" && kept != ""`},
 	}},
@@ -128,13 +128,19 @@ var reasons = []reason{
 	{"words: another rule holds, or tells the same, with fewer of them", []guard{
 		{gate, "setting-not-effective", "asked && read && is"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
 		{gate, "bootstrap-first", "PendingRestart"}, {gate, "suspended", "t.DesiredSet(s.Name) == nil"},
-		{reread, "setSettings", "hidden"}, {gate, "set-recreated", "!live.Ours"}, {gate, "pod-returns", ""}, {gate, "budget-closed", "^if t.Record.DeletedClaims"},
+		{reread, "setSettings", "hidden"}, {gate, "set-recreated", "!live.Ours"}, {gate, "pod-returns", ""}, {gate, "claim-being-deleted", "^if claim, why := claimKeeps("}, {gate, "setting-not-effective", "|| setByOthers("},
+		{gate, "budget-closed", "^if t.Record.DeletedClaims"},
 	}},
 	{"said twice: it is asked again when it is the pod's turn", []guard{
 		{gate, "claim-being-deleted", "gates.NobodyAgreed"}, {gate, "claim-being-deleted", "gates.FewVoters"}, {gate, "claim-being-deleted", "gates.SoleCopiesOn"},
 	}},
 	{"said twice: a shrink marks the claims of nodes that never joined before they leave", []guard{{action, "claimsUnmarked", ""}}},
 	{"said twice: the record has the allocation lock as well, and the StatefulSet is made again with its annotation", []guard{{gate, "set-recreated", "the allocation lock is given back first"}}},
+	{"said twice: each pod of the StatefulSet is looked for before", []guard{{gate, "nodes-gone", "live.Current > 0"}}},
+	{"said twice: the next question of the same forecast finds no place for the copies either", []guard{{gate, "replicas-do-not-fit", ""}}},
+	{"in the model CrateDB sees what a volume has grown by as soon as its node is there", []guard{{gate, "size-not-visible", ""}}},
+	{"said twice: the budget keeps the pods that no StatefulSet owns, whatever is recorded", []guard{{gate, "set-recreated", "the new one takes its pods"}}},
+	{"it saves restarts: a pod that came back on the template before is restarted once more, and the judge counts none", []guard{{gate, "controller-behind", ""}}},
 	{"said twice: the next pass gives back what belongs to no restart", []guard{{giveBack, "Restart", ""}}},
 	{"what it refuses goes well in the model: two changes of disks are kept apart, and no cluster is made with another number of disks than it was begun with", []guard{
 		{gate, "volume-change-not-supported", "t.AnyPod(lacks)"}, {gate, "volume-change-not-supported", "^if !t.Record.Bootstrap.Done"},
