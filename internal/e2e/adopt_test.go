@@ -165,7 +165,10 @@ func (o *operated) adoptNamed(args ...string) string {
 		}
 	}
 	front := newRecordingAPIServer(o.T)
-	said := o.adopt(append([]string{"--kubeconfig", front.kubeconfig}, args...)...)
+	said := o.adopt(append([]string{"--operator-stopped", "--kubeconfig", front.before(o.T, o.mover("get", "list", "create", "delete", "update", "patch"))}, args...)...)
+	require.NoError(o, bed.Admin.RbacV1().RoleBindings(o.ns).Delete(o.ctx, "mover", metav1.DeleteOptions{}))
+	require.NoError(o, bed.Admin.RbacV1().Roles(o.ns).Delete(o.ctx, "mover", metav1.DeleteOptions{}))
+	require.NoError(o, bed.Admin.CoreV1().ServiceAccounts(o.ns).Delete(o.ctx, "mover", metav1.DeleteOptions{}))
 	done := map[string]int{}
 	for a, n := range front.requests() {
 		if writes(a) && a.resource != "pods/portforward" && a.namespace == o.ns {

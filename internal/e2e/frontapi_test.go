@@ -4,6 +4,7 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -65,14 +66,21 @@ func newFrontAPIServer(t *testing.T, serve func(pass http.Handler, w http.Respon
 	require.NoError(t, err)
 	f.host, f.port = at.Hostname(), at.Port()
 
-	daemons, err := clientcmd.LoadFromFile(bed.Kubeconfig)
+	f.kubeconfig = f.before(t, bed.Kubeconfig)
+	return f
+}
+
+// before is a kubeconfig with this address instead of the real one.
+func (f *frontAPIServer) before(t *testing.T, kubeconfig string) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(kubeconfig)
 	require.NoError(t, err)
-	for _, cluster := range daemons.Clusters {
-		cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = server.URL, "", f.authority
+	for _, cluster := range config.Clusters {
+		cluster.Server, cluster.CertificateAuthority, cluster.CertificateAuthorityData = "https://"+net.JoinHostPort(f.host, f.port), "", f.authority
 		cluster.InsecureSkipTLSVerify, cluster.TLSServerName = false, ""
 	}
-	f.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, clientcmd.WriteToFile(*daemons, f.kubeconfig))
-	require.NoError(t, os.Chmod(f.kubeconfig, 0o600))
-	return f
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(*config, file))
+	require.NoError(t, os.Chmod(file, 0o600))
+	return file
 }

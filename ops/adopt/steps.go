@@ -301,10 +301,10 @@ func stepsBack(r *Reading) []Step {
 	for _, name := range r.setNames() {
 		sets = append(sets, returning(r, name)...)
 	}
-	if len(sets) > 0 {
+	if r.loose(sets) {
 		closed = closing(r)
-		out = slices.Concat(closed, sets)
 	}
+	out = slices.Concat(closed, sets)
 	for i := range r.saved().Objects {
 		if d := r.lacks(&r.Saved.Objects[i]); d != nil {
 			out = append(out, Step{Verb: Attach, Object: d.String(), Words: "give it back its owner and its labels", Name: d.Name, UID: d.UID, Dependent: d})
@@ -322,6 +322,13 @@ func stepsBack(r *Reading) []Step {
 	}
 	out = append(out, unguarding(r, closed)...)
 	return append(out, Step{Verb: Forget, Object: guardMap(r), Words: "delete what was kept"})
+}
+
+// loose reports whether a StatefulSet is away from its pods, or comes away from them by these steps. One whose controller
+// has only not seen its update strategy yet is not.
+func (r *Reading) loose(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Verb != Await }) ||
+		slices.ContainsFunc(r.Sets, func(s Set) bool { return r.fatherless(&s) != "" })
 }
 
 // owns reports whether a budget names the CrateDB object as an owner.

@@ -197,10 +197,10 @@ func writtenBack(r *Reading) []Step {
 	for _, name := range r.setNames() {
 		sets = append(sets, rewritten(returning(r, name), "make it again around its pods, as it was but for its update strategy")...)
 	}
-	if len(sets) > 0 {
+	if r.loose(sets) {
 		closed = closing(r)
-		out = slices.Concat(closed, sets)
 	}
+	out = slices.Concat(closed, sets)
 	for i := range r.Pods {
 		if p := &r.Pods[i]; p.Marks > 0 && !p.Deleting {
 			out = append(out, Step{Verb: Unmark, Object: "pod " + p.Name, Name: p.Name, UID: p.UID, Words: "take stevedore's labels off it"})

@@ -135,6 +135,17 @@ func TestTheUpdateStrategyGoesBackLastOrNotAtAll(t *testing.T) {
 	assert.Equal(t, adopt.FreeUpdates, steps[len(steps)-2].Verb)
 	assert.Equal(t, "s1", steps[len(steps)-2].UID, "one that is recreated meanwhile is not given it")
 
+	r.Sets[0].Strategy, r.Sets[0].Observed, r.Saved.Back, r.Written.User, r.Written.Secret, r.Database.Known = "RollingUpdate", false, true, false, false, true
+	for i := range r.Pods {
+		r.Pods[i].Marks, r.Dependents[i].Marks = 0, 0
+	}
+	assert.Equal(t, []adopt.Verb{adopt.Await, adopt.Forget}, verbs(adopt.Steps(r, adopt.Wish{Back: true})), "its controller has only to see the strategy: no budget is made for that")
+	r.Pods[0].Controller = ""
+	assert.Contains(t, verbs(adopt.Steps(r, adopt.Wish{Back: true})), adopt.CloseBudget, "a pod is without its StatefulSet")
+	r.Pods[0].Controller = "s1"
+
+	r = adoptedWritten()
+	r.Sets[0].Ours = false
 	r.Saved.Sets["crate"] = json.RawMessage(`{"spec":{"replicas":2,"updateStrategy":{"type":"OnDelete"}}}`)
 	assert.NotContains(t, verbs(adopt.Steps(r, adopt.Wish{Back: true})), adopt.FreeUpdates, "it had OnDelete before")
 
