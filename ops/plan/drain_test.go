@@ -3,6 +3,7 @@ package plan_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -60,6 +61,17 @@ func TestAReplacementOfVolumesSaysWhatMovesAndWhetherItFits(t *testing.T) {
 	op = course.Operations[0]
 	assert.Contains(t, op.Summary, "(how many bytes move, and whether they fit, is not known)")
 	assert.Contains(t, op.Estimate.Basis, "what the drains take is not known, and not counted")
+}
+
+// A suspension has a time: without one the plan had no sum.
+func TestASuspensionHasATime(t *testing.T) {
+	to := basic()
+	to.hot, to.operations = 0, "consent: [suspend]"
+	course := between(t, basic(), to, nil)
+	require.Equal(t, []string{"suspend"}, kinds(course))
+	require.NotNil(t, course.Operations[0].Estimate)
+	assert.Equal(t, "all nodes stop at the same time, and a pod has 20m for it", course.Operations[0].Estimate.Basis)
+	assert.Equal(t, 20*time.Minute, time.Duration(course.Operations[0].Estimate.Most))
 }
 
 // The gate was one of the model, just after a start: no shard was missing on the basis.

@@ -337,7 +337,7 @@ func TestANewClusterIsABootstrap(t *testing.T) {
 		Desired: next.desired, Templates: next.templates, Now: noon, Observed: model.Observed{Secrets: plan.Secrets(next.desired, nil)},
 	})
 	assert.Equal(t, []string{"bootstrap"}, kinds(course))
-	assert.Equal(t, "make the cluster orders: 3 nodes of group hot, CrateDB 6.3.7", course.Operations[0].Summary)
+	assert.Equal(t, "make the cluster orders: 3 nodes of group hot (each with the volume claims data0 of 64.0 GiB and debug of 64.0 GiB), CrateDB 6.3.7", course.Operations[0].Summary)
 	assert.True(t, course.Done && *course.Operations[0].Estimate == plan.Estimate{Least: plan.Duration(15 * time.Second), Most: plan.Duration(3 * time.Minute), Basis: "all nodes start at the same time"})
 	assert.Equal(t, []string{
 		"apply " + hot, "label-secret user-ada", "create-system-secret user-system-orders", "set-system-user system", "set-user ada", "apply " + hot,

@@ -18,7 +18,7 @@ func summary(desired *model.Desired, observed *model.Observed, record *model.Rec
 	case model.OperationBootstrap:
 		var groups []string
 		for _, s := range record.Sets {
-			groups = append(groups, fmt.Sprintf("%s of group %s", count(s.Replicas, "node"), s.Group))
+			groups = append(groups, fmt.Sprintf("%s of group %s%s", count(s.Replicas, "node"), s.Group, claimWords(desired, s.Name)))
 		}
 		what := fmt.Sprintf("%s, CrateDB %s", strings.Join(groups, ", "), desired.Version)
 		if found := FindClaims(desired, observed); found.Used > 0 {
@@ -53,6 +53,20 @@ func summary(desired *model.Desired, observed *model.Observed, record *model.Rec
 		return "resume: start " + nodesOf(record.Suspended) + " again"
 	}
 	return string(op.Kind)
+}
+
+// claimWords say which volume claims each pod of a new StatefulSet gets.
+func claimWords(desired *model.Desired, set string) string {
+	var claims []string
+	for i := range desired.Volumes {
+		if v := &desired.Volumes[i]; v.Set == set {
+			claims = append(claims, fmt.Sprintf("%s of %s", v.Name, gates.Bytes(v.Size)))
+		}
+	}
+	if len(claims) == 0 {
+		return ""
+	}
+	return " (each with the volume claims " + strings.Join(claims, " and ") + ")"
 }
 
 func count(n int, what string) string {
@@ -160,9 +174,10 @@ func rolledBack(op *Operation) string {
 // at which rate shards leave one node. CrateDB recovers with at most 40 MiB a
 // second and node (indices.recovery.max_bytes_per_sec).
 const (
-	podLeast, podMost = 15 * time.Second, 3 * time.Minute
-	rateMost          = 40 << 20
-	rateLeast         = rateMost / 4
+	podLeast, podMost   = 15 * time.Second, 3 * time.Minute
+	stopLeast, stopMost = 5 * time.Second, 20 * time.Minute // the grace period of a pod
+	rateMost            = 40 << 20
+	rateLeast           = rateMost / 4
 )
 
 func estimate(op *Operation, w work, start *Start) *Estimate {
@@ -185,6 +200,8 @@ func estimate(op *Operation, w work, start *Start) *Estimate {
 		}
 	case op.Kind == string(model.OperationBootstrap), op.Kind == string(model.OperationResume):
 		return &Estimate{Least: Duration(podLeast), Most: Duration(podMost), Basis: "all nodes start at the same time"}
+	case op.Kind == string(model.OperationSuspend):
+		return &Estimate{Least: Duration(stopLeast), Most: Duration(stopMost), Basis: "all nodes stop at the same time, and a pod has 20m for it"}
 	case op.Kind == string(model.OperationGrow):
 		return &Estimate{Least: Duration(podLeast), Most: Duration(podMost), Basis: "all new nodes start at the same time; shards that move to them later are not counted"}
 	}
