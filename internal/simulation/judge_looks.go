@@ -63,6 +63,8 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 		w.violate("snapshot", "the daemon restarts %s while a snapshot runs, which becomes a partial one", l.podName)
 	case d.looked.allocation != held:
 		w.violate("B", "the daemon restarts %s, and cluster.routing.allocation.enable was %q when it looked: replicas are not held", l.podName, d.looked.allocation)
+	case d.claimsAt < d.acted:
+		w.violate("D", "the daemon restarts %s, and has not asked whether somebody has deleted a claim of it", l.podName)
 	case d.looked.lacking != "":
 		w.violate("B", "the daemon restarts %s, and table %s was not green when it looked", l.podName, d.looked.lacking)
 	}

@@ -10,7 +10,7 @@ import (
 func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 	restart := func(change func(*daemon)) func(*world, *daemon) {
 		return func(w *world, d *daemon) {
-			d.acting = model.ActionRestartPod
+			d.acting, d.claimsAt = model.ActionRestartPod, w.now
 			d.observed.Database = model.Database{NodesKnown: true, TablesKnown: true, SnapshotsKnown: true, MasterNode: "node-1"}
 			d.looked = looks{allocation: held}
 			change(d)
@@ -124,6 +124,7 @@ func TestADaemonIsHeldToWhatItSaw(t *testing.T) {
 		{"the tables were not read", "B", restart(func(d *daemon) { d.observed.Database.TablesKnown = false })},
 		{"copies were moving", "B", restart(func(d *daemon) { d.observed.Database.Relocating = 1 })},
 		{"a snapshot ran", "snapshot", restart(func(d *daemon) { d.observed.Database.Snapshots = 1 })},
+		{"nobody asked for claims that are being deleted", "D", restart(func(d *daemon) { d.acted = d.claimsAt + 1 })},
 		{"replicas were not held", "B", restart(func(d *daemon) { d.looked.allocation = "all" })},
 		{"a table was yellow", "B", restart(func(d *daemon) { d.looked.lacking = "doc.a" })},
 		{"there was no master", "B", restart(func(d *daemon) { d.observed.Database.MasterNode = "" })},
