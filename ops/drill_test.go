@@ -192,6 +192,19 @@ func TestADrillIsInNobodysWay(t *testing.T) {
 		w.ahead(time.Minute)
 		w.until(func() bool { return w.record.Operation != nil })
 	})
+	t.Run("they stay while an operation waits for a snapshot that fails", func(t *testing.T) {
+		w := drilledWorld(t, func(b *definition.Backups) { b.SnapshotNewerThan = 10 * time.Minute })
+		w.needs, w.endsAs = 1000, model.SnapshotPartial
+		to(w, "6.4.4")
+		w.until(func() bool { return w.record.Backups.Failed != "" })
+		w.drilling()
+		for range 20 {
+			d := afterPassesOf(w, 1)
+			assert.NotEmpty(t, w.restored)
+			assert.Contains(t, reasons(d.Waits), gates.SnapshotNewerRule.Name)
+			assert.NotContains(t, reasons(d.Waits), gates.DrillEndsRule.Name)
+		}
+	})
 	t.Run("a snapshot begins when they are dropped", func(t *testing.T) {
 		w := drilledWorld(t)
 		w.needs = 1000

@@ -99,12 +99,12 @@ func begins(t *pass.Pass, due func() bool) bool {
 		return true
 	}
 	switch {
+	case backup.TooOld(t, op.Kind): // a drill goes on where that snapshot fails
+		t.Record, t.Decision = before, decision
+		backup.First(t, op.Kind)
 	case fetch.InTheWay(t):
 		t.Record, t.Decision = before, decision
 		fetch.GivesWay(t, op.Kind)
-	case backup.TooOld(t, op.Kind):
-		t.Record, t.Decision = before, decision
-		backup.First(t, op.Kind)
 	default:
 		backup.Later(t)
 	}

@@ -70,9 +70,9 @@ func TestAReadingIsTakenFromAllThatKubectlPrints(t *testing.T) {
 					assert.Equal(t, exitChanges, end.code, "all is known: %s%s", end.out, end.err)
 					assert.Contains(t, strings.Join(strings.Fields(end.out), " "), "; database read more than 5 minutes ago, from "+called+")")
 					if size == "small" {
-						assert.Contains(t, end.out, "drain data-hot-3: 2 shards, 20 GiB, fits: 56 % of the low")
+						assert.Contains(t, end.out, "drain data-hot-3: 2 shards, 20 GiB move, fits: the nodes that stay are at 56 % of the low")
 					} else {
-						assert.Contains(t, end.out, "drain data-hot-3: 2 shards, 20 GiB, fits")
+						assert.Contains(t, end.out, "drain data-hot-3: 2 shards, 20 GiB move, fits")
 					}
 				})
 			}
@@ -220,8 +220,8 @@ func TestEachClusterHasItsOwnReading(t *testing.T) {
 			summaries[p.Name] = p.Operations[0].Summary
 		}
 	}
-	assert.Contains(t, summaries["orders"], "drain data-hot-3: 2 shards, 20 GiB, fits")
-	assert.Contains(t, summaries["metrics"], "drain data-hot-3: 2 shards, 2 GiB, fits")
+	assert.Contains(t, summaries["orders"], "drain data-hot-3: 2 shards, 20 GiB move, fits")
+	assert.Contains(t, summaries["metrics"], "drain data-hot-3: 2 shards, 2 GiB move, fits")
 	assert.Equal(t, map[string][]string{
 		"orders": {}, "metrics": {}, "gone": {}, "new": {},
 		"logs":  {"observations.yaml has no reading of prod/logs: health, tables without replicas, sizes of shards and disks, and whether a drain fits, are not known"},

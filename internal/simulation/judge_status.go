@@ -19,7 +19,7 @@ func (j *judge) shows(w *world, d *daemon, c *commit) {
 	}
 	lacks := func(rule gates.Rule, what string) {
 		if !d.says(rule) {
-			w.violate("F", "%s, and it is not told: %s is not among what the daemon waits for (%s)", what, rule.Name, d.reasons())
+			w.violate("F", "%s, and the status does not say so: %s is not among what the daemon waits for (%s)", what, rule.Name, d.reasons())
 		}
 	}
 	if db.Contact == model.Yes && db.Health.Colour == model.Red {

@@ -32,7 +32,7 @@ func (j *judge) tells(w *world, d *daemon) {
 	op := rec.Operation
 	lacks := func(rule gates.Rule, what string) {
 		if !d.says(rule) {
-			w.violate("F", "%s, and it is not told: %s is not among what the daemon waits for (%s)", what, rule.Name, d.reasons())
+			w.violate("F", "%s, and the status does not say so: %s is not among what the daemon waits for (%s)", what, rule.Name, d.reasons())
 		}
 	}
 	switch since := w.now - max(d.silent, c.visible, w.commandedAt); {

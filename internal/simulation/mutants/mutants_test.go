@@ -47,7 +47,7 @@ func TestEachGuardIsTakenOutOfOneBuildAndTheSimulationNotices(t *testing.T) {
 	r := try(binary, secret.number, seeds, time.Minute)
 	assert.True(t, r.noticed)
 	assert.EqualValues(t, 1, r.seed)
-	assert.Contains(t, r.by, "the bootstrap does not end")
+	assert.Contains(t, r.by, "done 21 times")
 	assert.Empty(t, met.of(licence.number), "the model has no licences")
 	assert.False(t, try(binary, licence.number, []uint64{1, 2}, time.Minute).noticed, "a guard that makes no difference makes none when it is out")
 
@@ -57,7 +57,7 @@ func TestEachGuardIsTakenOutOfOneBuildAndTheSimulationNotices(t *testing.T) {
 	tests, err := e.suites(t.TempDir(), "TestABootstrapAndARestartSayWhatTheyWaitFor")
 	require.NoError(t, err)
 	require.NoError(t, o.each(binary, tests, []site{secret, licence}, met, results{}, &table))
-	assert.Contains(t, table.String(), secret.row()+" 6 | 1 | E: the bootstrap does not end |  |")
+	assert.Contains(t, table.String(), secret.row()+" 6 | 1 | E: the daemon calls create-system-secret user-system-c done 21 times, one right after the other |  |")
 	assert.Regexp(t, regexp.QuoteMeta(licence.row())+` 0 \|  \| not reached \| Test\w+ \|`, table.String(), "what the model has none of is noticed by a test of its own")
 }
 
