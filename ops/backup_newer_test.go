@@ -238,6 +238,7 @@ func TestNoUpgradeWaitsForASnapshotThatWaitsForTheUpgrade(t *testing.T) {
 		{"a pod is stuck", stuck, true},
 		{"a node is away, and its pod may come", func(s *situation) { s.away(hot + "-2") }, false},
 		{"a pod is stuck, and a drill ends by itself", func(s *situation) { stuck(s); s.r.Backups.Fetch.Drill = true }, false},
+		{"a pod is stuck, and what has come is dropped again", func(s *situation) { stuck(s); s.r.Backups.Fetch.Step = model.FetchDrop }, false},
 		{"a pod is stuck, and the tables are there (3000021357)", func(s *situation) { stuck(s); s.r.Backups.Fetch.Done = s.r.Backups.Fetch.Of }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -77,7 +77,8 @@ func First(t *pass.Pass, kind model.OperationKind) {
 // a node whose pod is stuck: only another template may bring that.
 func awaitsStuck(t *pass.Pass) bool {
 	f, v := t.Record.Backups.Fetch, &t.View
-	return f.There() && !f.Drill && f.Done < f.Of && v.AnyPod(func(p *model.Pod) bool {
+	comes := f.There() && f.Step != model.FetchDrop && f.Done < f.Of
+	return comes && !f.Drill && v.AnyPod(func(p *model.Pod) bool {
 		return view.NotReady(p) && view.Absent(v, p.NodeName) && view.StuckSinceStart(v, p)
 	})
 }
