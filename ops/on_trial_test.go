@@ -106,6 +106,18 @@ func TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn(t *testing.T) {
 	}
 }
 
+// twoOnTrial restarts two groups, both of them on a template that no pod has joined on as far as the record says.
+func twoOnTrial(t *testing.T) *situation {
+	s := twoGroups(t)
+	s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &model.Restart{Set: hot, Since: s.o.At}}
+	s.pending(model.ChangeRestart)
+	s.r.OnTrial, s.r.Verified = []string{hot, warm}, nil
+	for i := range s.o.Sets {
+		s.o.Sets[i].Template = "after"
+	}
+	return s
+}
+
 // Two sets are on trial, as the record was lost. Of one only a pod is away, which may have been well; the pod of the other
 // runs on what nobody has joined on.
 func TestASetOfWhichAPodRunsOnTrialGoesBeforeOneWhosePodIsAway(t *testing.T) {
@@ -118,13 +130,7 @@ func TestASetOfWhichAPodRunsOnTrialGoesBeforeOneWhosePodIsAway(t *testing.T) {
 		{"it is away too", false, model.TemplateDesired},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := twoGroups(t)
-			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &model.Restart{Set: hot, Since: s.o.At}}
-			s.pending(model.ChangeRestart)
-			s.r.OnTrial, s.r.Verified = []string{hot, warm}, nil
-			for i := range s.o.Sets {
-				s.o.Sets[i].Template = "after"
-			}
+			s := twoOnTrial(t)
 			s.away(warm + "-0")
 			s.podOf(warm + "-0").Template = "after"
 			gone := func(p model.Pod) bool { return p.Name == hot+"-0" || !c.runs && p.Name == warm+"-0" }
@@ -147,13 +153,7 @@ func TestASetOfWhichAPodIsReadyLeavesTheTrialToOneOfWhichNoneIs(t *testing.T) {
 		{"no pod is ready", "", model.TemplateDesired},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := twoGroups(t)
-			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: "rev-next", Restart: &model.Restart{Set: hot, Since: s.o.At}}
-			s.pending(model.ChangeRestart)
-			s.r.OnTrial, s.r.Verified = []string{hot, warm}, nil
-			for i := range s.o.Sets {
-				s.o.Sets[i].Template = "after"
-			}
+			s := twoOnTrial(t)
 			for _, name := range []string{hot + "-0", warm + "-0"} {
 				s.away(name)
 				s.podOf(name).Template, s.podOf(name).Ready = "after", name == c.ready

@@ -94,19 +94,31 @@ func TestARecreationThatBringsTheMasterBackDoesNotWaitForTheLock(t *testing.T) {
 
 // A pod that is not ready for long is restarted before those that lack a disk: their restart waits for it.
 func TestAPodThatIsNotReadyForLongGoesBeforeThoseThatLackADisk(t *testing.T) {
+	added := func(t *testing.T) *situation {
+		s := moreDisks(t)
+		s.mixed(0)
+		s.d.Changes, s.o.Sets[0].Template = nil, "t2"
+		s.o.Pods[0].Template = "t2"
+		return s
+	}
+	lost := func(t *testing.T) *situation {
+		s := oneDiskMore(t)
+		s.o.Pods[1].Unused, s.o.Pods[2].Template = "data1", "t1"
+		return s
+	}
 	for _, c := range []struct {
 		name string
+		make func(*testing.T) *situation
 		up   time.Duration
 		next string
 	}{
-		{"for an hour", time.Hour, hot + "-2"},
-		{"for a moment: it may become so", time.Second, ""},
+		{"for an hour", added, time.Hour, hot + "-2"},
+		{"for a moment: it may become so", added, time.Second, ""},
+		{"for an hour, and another one has lost the disk that it had (6200261740)", lost, time.Hour, hot + "-2"},
+		{"for a moment, and another one has lost the disk that it had", lost, time.Second, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := moreDisks(t)
-			s.mixed(0)
-			s.d.Changes, s.o.Sets[0].Template = nil, "t2"
-			s.o.Pods[0].Template = "t2"
+			s := c.make(t)
 			p := &s.o.Pods[2]
 			p.Ready, p.Created, p.Started = false, s.o.At.Add(-c.up), s.o.At.Add(-c.up)
 			s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: model.Effective{Sets: []model.EffectiveSet{{Name: hot}}}}

@@ -39,6 +39,17 @@ func TestAPodThatCameBackWithoutADiskKeepsThePaceOfARestart(t *testing.T) {
 	}
 }
 
+// oneDiskMore has pods that all have their further disk.
+func oneDiskMore(t *testing.T) *situation {
+	s := moreDisks(t)
+	s.mixed(0, 1, 2)
+	s.o.Sets[0].Template, s.d.Changes = "t2", nil
+	for i := range s.o.Pods {
+		s.o.Pods[i].Template = "t2"
+	}
+	return s
+}
+
 // A pod that had a further disk already vanishes while the template of its StatefulSet does not mount that,
 // and comes back without it. Its restart brings back what is on the disk, and does not wait for that.
 func TestAPodThatHasLostAFurtherDiskGetsItBackWhileShardsAreMissing(t *testing.T) {
@@ -51,46 +62,12 @@ func TestAPodThatHasLostAFurtherDiskGetsItBackWhileShardsAreMissing(t *testing.T
 		{"it has never been used: something else is missing", true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := moreDisks(t)
-			s.mixed(0, 1, 2)
-			s.o.Sets[0].Template, s.d.Changes = "t2", nil
-			for i := range s.o.Pods {
-				s.o.Pods[i].Template = "t2"
-			}
+			s := oneDiskMore(t)
 			s.o.Pods[1].Template, s.o.Pods[1].Unused = "t1", "data1"
 			if claim := &s.o.Claims[4]; c.blank {
 				claim.ClusterID, claim.Version = "", ""
 			}
 			s.o.Database.Health.Colour, s.o.Database.ClusterHealth.Colour = model.Red, model.Red
-			s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: model.Effective{Sets: []model.EffectiveSet{{Name: hot}}}}
-			d := s.decide()
-			require.Equal(t, model.OperationRestart, kindOf(d), "%v %v", d.Waits, d.Refusals)
-			assert.Equal(t, c.next, d.Record.Operation.Restart.Pod, "%v", d.Waits)
-		})
-	}
-}
-
-// Seed 6200261740: a pod has come back without a disk, and another one is not ready for long, which a corrected template may
-// heal. The other one goes first: the restart of the first one waits for it.
-func TestAPodThatIsNotReadyForLongGoesBeforeOneThatLacksItsDisk(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		up   time.Duration
-		next string
-	}{
-		{"for an hour", time.Hour, hot + "-2"},
-		{"for a moment: it may become so", time.Second, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := moreDisks(t)
-			s.mixed(0, 1, 2)
-			s.o.Sets[0].Template, s.d.Changes = "t2", nil
-			for i := range s.o.Pods {
-				s.o.Pods[i].Template = "t2"
-			}
-			s.o.Pods[1].Unused = "data1"
-			p := &s.o.Pods[2]
-			p.Template, p.Ready, p.Created, p.Started = "t1", false, s.o.At.Add(-c.up), s.o.At.Add(-c.up)
 			s.o.Applied = model.Applied{Revision: s.d.Revision, Effective: model.Effective{Sets: []model.EffectiveSet{{Name: hot}}}}
 			d := s.decide()
 			require.Equal(t, model.OperationRestart, kindOf(d), "%v %v", d.Waits, d.Refusals)

@@ -106,14 +106,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		assert.Empty(t, w.excluded())
 	})
 	t.Run("only copies come back to a drained node: it is drained once more", func(t *testing.T) {
-		w := consentingWorld(t)
-		w.desired = classed(w.desired, "slow", sizeBefore)
-		restarts := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
-		for i := 0; i < 400 && !restarts(); i++ {
-			_, err := w.pass()
-			require.NoError(t, err)
-		}
-		require.True(t, restarts())
+		w := drainedForSlow(t)
 		gone := w.excluded()[0]
 		w.see = func(db *model.Database) {
 			for i := range db.Nodes {
@@ -154,13 +147,7 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		}
 	})
 	t.Run("another version, and more nodes for a table without room: the drained node comes onto its volume first", func(t *testing.T) {
-		w := consentingWorld(t)
-		w.desired = classed(w.desired, "slow", sizeBefore)
-		drained := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
-		for i := 0; i < 400 && !drained(); i++ {
-			_, err := w.pass()
-			require.NoError(t, err)
-		}
+		w := drainedForSlow(t)
 		require.NotEmpty(t, w.excluded())
 		w.record.Operation = nil
 		w.fill(model.Table{Name: "doc.wide", Replicas: "3"}, 1, 3)
@@ -383,4 +370,17 @@ func TestTheProgressOfOtherVolumesAndOfFewerDisksCountsAllNodes(t *testing.T) {
 			assert.Equal(t, []int{0, 1, 2}, done[:min(len(done), 3)], "%v", done)
 		})
 	}
+}
+
+// drainedForSlow restarts the pod of the first node that was drained for a volume of class slow.
+func drainedForSlow(t *testing.T) *world {
+	w := consentingWorld(t)
+	w.desired = classed(w.desired, "slow", sizeBefore)
+	restarts := func() bool { return w.record.Operation != nil && w.record.Operation.Kind == model.OperationRestart }
+	for i := 0; i < 400 && !restarts(); i++ {
+		_, err := w.pass()
+		require.NoError(t, err)
+	}
+	require.True(t, restarts())
+	return w
 }

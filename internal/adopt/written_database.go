@@ -64,7 +64,7 @@ func contains(list []string, one string) bool {
 // as runs statements as the superuser in the first pod.
 func (s SQL) as(ctx context.Context, pods []NamedPod, what string, run func(execute.Session) error) error {
 	if len(pods) == 0 {
-		return fmt.Errorf("%s of cluster %s: no pod is there that could be asked", what, s.Cluster)
+		return fmt.Errorf("%s of cluster %s: no pod is there that could be asked: scale the StatefulSet up first, then run the command again", what, s.Cluster)
 	}
 	session, err := s.client(pods).Login(ctx, pods[0].Pod, superuser, "")
 	if err != nil {

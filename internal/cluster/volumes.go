@@ -20,8 +20,8 @@ func (v *Volumes) TemplatesOf(set string) []model.VolumeTemplate {
 	return slices.DeleteFunc(slices.Clone(v.Templates), func(t model.VolumeTemplate) bool { return t.Set != set })
 }
 
-// MakeTemplates has a StatefulSet made with what is decided: the desired claim templates, with the sizes and classes that they
-// have for now, and those of disks that its pods use and that are not desired any more.
+// MakeTemplates has a StatefulSet made with what is decided: the desired claim templates, with the sizes and classes that were
+// decided, and those of disks that its pods use and that are not desired any more.
 func (v *Volumes) MakeTemplates(e *model.EffectiveSet, desired []model.VolumeTemplate) {
 	var made []model.VolumeTemplate
 	for _, t := range desired {

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -97,8 +96,13 @@ func (w *worker) ownedSets() []*unstructuredObject {
 // set that was labelled to be taken over) those count that are desired now: a set about which nothing is known
 // would be changed unseen. Where its group is not desired all of them count: it stays as it is until its nodes are drained.
 func (w *worker) fieldsThatCount(object *unstructuredObject) *fieldpath.Set {
-	owned := w.live.Owned(keyOfSet(object.GetNamespace(), object.GetName()))
-	return cmp.Or(owned, w.desiredFields(object.GetName()), allFields(object))
+	if owned := w.live.Owned(keyOfSet(object.GetNamespace(), object.GetName())); owned != nil {
+		return owned
+	}
+	if desired := w.desiredFields(object.GetName()); desired != nil {
+		return desired
+	}
+	return allFields(object)
 }
 
 // allFields are those that whoever makes an object writes; nil where it cannot be read by its schema.
