@@ -300,7 +300,7 @@ func (w *world) happen(it Item, d *daemon) {
 	case createTable:
 		w.judge.disturbed = w.now
 		if w.recovered && w.master >= 0 && w.common() < 8 {
-			w.addTable("doc.n"+strconv.Itoa(len(w.tables)), replicaChoices[it.A%len(replicaChoices)], 1+it.B%2, w.versionOf(&w.slots[w.master]))
+			w.addTable(w.newName(), replicaChoices[it.A%len(replicaChoices)], 1+it.B%2, w.versionOf(&w.slots[w.master]))
 		}
 	case alterReplicas:
 		w.alterReplicas(it)

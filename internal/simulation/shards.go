@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"slices"
+	"strconv"
 
 	"stevedore.dev/stevedore/internal/cratesim/allocation"
 )
@@ -268,6 +269,15 @@ func numberOf(replicas string) number {
 	n := number{replicas: replicas}
 	n.Replicas, _ = allocation.ParseReplicas(replicas)
 	return n
+}
+
+// newName is a name that no table has: where one was dropped there are fewer tables than names were given.
+func (w *world) newName() string {
+	for n := len(w.tables); ; n++ {
+		if name := "doc.n" + strconv.Itoa(n); w.tableNamed(name) == nil {
+			return name
+		}
+	}
 }
 
 func (w *world) addTable(name, replicas string, shards int, version string) {
