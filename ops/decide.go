@@ -38,7 +38,7 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 		keep(t)
 		t.Decision.Apply = true
 		volume.Expand(t)
-		volume.KeepOthers(t)
+		volume.KeepOthers(t, false)
 		volume.Guard(t)
 		t.Decision.Effective.Budgets = t.Record.Budgets
 		t.Waits(gates.Applied(t.Observed.ApplyErrors))
@@ -62,7 +62,7 @@ func mayTouch(t *pass.Pass, record *model.Record) bool {
 		}
 		closes := volume.Closes(t)
 		if keep(t); closes {
-			volume.KeepWhole(t)
+			volume.KeepOthers(t, true)
 			t.Decision.Apply = true
 			t.Waits(gates.Applied(t.Observed.ApplyErrors))
 		}

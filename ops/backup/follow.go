@@ -154,8 +154,7 @@ func follow(t *pass.Pass) {
 func forgetOperations(t *pass.Pass) {
 	b := t.Record.Backups
 	newest := snapshots.NewestGood(b, t.Desired.Backups)
-	for i := range b.Taken {
-		k := &b.Taken[i]
+	for k := range model.Each(b.Taken) {
 		tried := b.Fetch != nil && b.Fetch.Snapshot == k.Name
 		if !tried && (newest == nil || k.Name != newest.Name) {
 			k.Operations = ""
@@ -199,8 +198,8 @@ const missingFor = 90 * time.Second
 
 // listed is a row of our repository in the last listing; nil for none.
 func listed(v *view.View, name string) *model.ListedSnapshot {
-	for i := range v.Observed.Database.Listing {
-		if s := &v.Observed.Database.Listing[i]; s.Name == name && s.Repository == v.Record.Backups.Repository.Name {
+	for s := range model.Each(v.Observed.Database.Listing) {
+		if s.Name == name && s.Repository == v.Record.Backups.Repository.Name {
 			return s
 		}
 	}

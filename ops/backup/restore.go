@@ -149,8 +149,7 @@ func choose(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore) {
 		return
 	}
 	var found *model.ListedSnapshot
-	for i := range db.Listing {
-		s := &db.Listing[i]
+	for s := range model.Each(db.Listing) {
 		if s.Repository != r.Repository || s.Unread() || want.Snapshot != "" && s.Name != want.Snapshot {
 			continue
 		}

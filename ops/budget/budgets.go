@@ -46,8 +46,8 @@ func BudgetsFirst(r *model.Record, pods []model.Pod, claims []model.Claim) bool 
 	}
 	for _, s := range r.Sets {
 		up := 0
-		for i := range pods {
-			if p := &pods[i]; p.Set == s.Name && p.Ordinal < s.Replicas && view.Serves(p) {
+		for p := range model.Each(pods) {
+			if p.Set == s.Name && p.Ordinal < s.Replicas && view.Serves(p) {
 				up++
 			}
 		}
@@ -173,8 +173,7 @@ func neverGreen(v *view.View, dataNodes int) bool {
 	if !db.TablesKnown || len(db.Tables) == 0 || db.Relocating+db.Initializing > 0 || !Settled(v) {
 		return false
 	}
-	for i := range db.Tables {
-		table := &db.Tables[i]
+	for table := range model.Each(db.Tables) {
 		wanted := Copies(table.Replicas, dataNodes)
 		if n, err := strconv.Atoi(table.Replicas); err == nil {
 			wanted = n + 1

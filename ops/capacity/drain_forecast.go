@@ -22,8 +22,8 @@ type DrainForecast struct {
 // leaving ones among all of them.
 func ForecastDrain(db *model.Database, version string, leaving, data []string) DrainForecast {
 	var gone, stay []*model.Node
-	for i := range db.Nodes {
-		switch n := &db.Nodes[i]; {
+	for n := range model.Each(db.Nodes) {
+		switch {
 		case slices.Contains(leaving, n.Name):
 			gone = append(gone, n)
 		case slices.Contains(data, n.Name):

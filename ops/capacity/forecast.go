@@ -44,8 +44,7 @@ func NewForecast(db *model.Database, version string, leaving, remaining []*model
 		f.gone[n.ID] = true
 	}
 	seen := map[copyOf]bool{}
-	for i := range db.Shards {
-		s := &db.Shards[i]
+	for s := range model.Each(db.Shards) {
 		l := f.loads[s.Table]
 		if l == nil {
 			l = &load{}
@@ -86,8 +85,7 @@ func (f *Forecast) Refusals() []model.Reason {
 // come to too few.
 func (f *Forecast) leavable() []model.Reason {
 	var nodes, tables []string
-	for i := range f.db.Tables {
-		t := &f.db.Tables[i]
+	for t := range model.Each(f.db.Tables) {
 		if words := keepsNodes(t, len(f.usable(t))); words != "" {
 			tables = append(tables, words)
 		}
@@ -191,8 +189,7 @@ func (f *Forecast) copiesFit() []model.Reason {
 	var few []string
 	var lower lowered
 	zoned := leftZones{f: f}
-	for i := range f.db.Tables {
-		t := &f.db.Tables[i]
+	for t := range model.Each(f.db.Tables) {
 		least, _, ok := Bounds(t.Replicas)
 		usable := f.usable(t)
 		switch {
@@ -311,8 +308,7 @@ func (f *Forecast) ZoneLost() bool {
 // needZone are the tables with copies that no other zone takes before the last nodes of theirs have left.
 func (f *Forecast) needZone() []string {
 	var out []string
-	for i := range f.db.Tables {
-		t := &f.db.Tables[i]
+	for t := range model.Each(f.db.Tables) {
 		usable := f.usable(t)
 		for _, a := range f.db.Settings.Awareness {
 			if len(f.lost(a)) > 0 && !f.zonesHold(f.members(), usable, a, copies(t, len(usable)), f.db.Settings.Forced[a]) && !slices.Contains(out, t.Name) {
@@ -327,8 +323,7 @@ func (f *Forecast) needZone() []string {
 func (f *Forecast) shardsFit() []model.Reason {
 	var out []model.Reason
 	total := 0
-	for i := range f.db.Tables {
-		t := &f.db.Tables[i]
+	for t := range model.Each(f.db.Tables) {
 		l := f.loads[t.Name]
 		if l == nil {
 			continue
@@ -382,8 +377,7 @@ type tier struct {
 // tiersOf are the tables from which something moves: all of them, and by their nodes.
 func tiersOf(f *Forecast) (all *tier, tiers []*tier) {
 	all = &tier{nodes: f.remaining}
-	for i := range f.db.Tables {
-		t := &f.db.Tables[i]
+	for t := range model.Each(f.db.Tables) {
 		l := f.loads[t.Name]
 		if l == nil || l.moving == 0 {
 			continue

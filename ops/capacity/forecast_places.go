@@ -12,8 +12,7 @@ import (
 // held refuses tables whose own routing.allocation.enable keeps shards, or replicas, from moving.
 func (f *Forecast) held() []model.Reason {
 	var tables, statements []string
-	for i := range f.db.Shards {
-		s := &f.db.Shards[i]
+	for s := range model.Each(f.db.Shards) {
 		if !f.gone[s.Node] {
 			continue
 		}
@@ -63,8 +62,7 @@ func (f *Forecast) table(name string) *model.Table {
 func (f *Forecast) placed() []model.Reason {
 	p := newPlaces(f.db, f.version, f.remaining, f.members())
 	left := map[copyOf]int{}
-	for i := range f.db.Shards {
-		s := &f.db.Shards[i]
+	for s := range model.Each(f.db.Shards) {
 		key := copyOf{s.Table, s.ID}
 		switch {
 		case s.Node == "":
@@ -77,8 +75,7 @@ func (f *Forecast) placed() []model.Reason {
 		}
 	}
 	var list []homeless
-	for i := range f.db.Shards {
-		s := &f.db.Shards[i]
+	for s := range model.Each(f.db.Shards) {
 		key, t := copyOf{s.Table, s.ID}, f.table(s.Table)
 		if t == nil || !f.gone[s.Node] || s.To != "" && !f.gone[s.To] {
 			continue

@@ -28,8 +28,7 @@ type RestartForecast struct {
 // down at once and all of them. Nothing is known of a reading without tables.
 func ForecastRestart(db *model.Database, version string, away, data []string) RestartForecast {
 	var nodes, gone []*model.Node
-	for i := range db.Nodes {
-		n := &db.Nodes[i]
+	for n := range model.Each(db.Nodes) {
 		if slices.Contains(data, n.Name) {
 			nodes = append(nodes, n)
 		}
@@ -72,14 +71,13 @@ func (a *absence) limited() bool {
 	if s.Filters().Any() || s.TotalShardsPerNode > 0 || len(s.Awareness) > 0 {
 		return true
 	}
-	for i := range a.db.Tables {
-		if t := &a.db.Tables[i]; t.Enable != "" || t.TotalShardsPerNode > 0 || t.Filters().Any() {
+	for t := range model.Each(a.db.Tables) {
+		if t.Enable != "" || t.TotalShardsPerNode > 0 || t.Filters().Any() {
 			return true
 		}
 	}
 	p := newPlaces(a.db, a.version, nil, nil)
-	for i := range a.db.Shards {
-		shard := &a.db.Shards[i]
+	for shard := range model.Each(a.db.Shards) {
 		for _, n := range a.away {
 			if n.ID == shard.Node && p.full(&homeless{bytes: shard.Bytes}, n) != "" {
 				return true
@@ -99,8 +97,7 @@ func (a *absence) unhealed() []string {
 	p := newPlaces(a.db, a.version, a.data, a.data)
 	p.returns = true
 	elsewhere := map[copyOf]bool{}
-	for i := range a.db.Shards {
-		s := &a.db.Shards[i]
+	for s := range model.Each(a.db.Shards) {
 		key := copyOf{s.Table, s.ID}
 		p.total[key]++
 		if s.Node != "" && startedOn(s) && !a.isAway(s.Node) {
@@ -112,8 +109,7 @@ func (a *absence) unhealed() []string {
 		tables[a.db.Tables[i].Name] = &a.db.Tables[i]
 	}
 	var list []homeless
-	for i := range a.db.Shards {
-		s := &a.db.Shards[i]
+	for s := range model.Each(a.db.Shards) {
 		key := copyOf{s.Table, s.ID}
 		if t := tables[s.Table]; a.isAway(s.Node) && elsewhere[key] && startedOn(s) && t != nil {
 			list = append(list, homeless{table: t, shard: key, bytes: s.Bytes})
@@ -143,8 +139,7 @@ func (a *absence) sole() []string {
 // copies, of a range of replicas for as many as the nodes that are left allow.
 func (a *absence) WritesWait() []string {
 	var out []string
-	for i := range a.db.Tables {
-		t := &a.db.Tables[i]
+	for t := range model.Each(a.db.Tables) {
 		if wait := t.WaitForActiveShards; wait == "" || wait == "0" || wait == "1" {
 			continue
 		}
@@ -158,8 +153,7 @@ func (a *absence) WritesWait() []string {
 
 func (a *absence) writesWait(t *model.Table) bool {
 	left, all := map[int]int{}, map[int]int{}
-	for i := range a.db.Shards {
-		s := &a.db.Shards[i]
+	for s := range model.Each(a.db.Shards) {
 		if s.Table != t.Name {
 			continue
 		}
@@ -193,8 +187,7 @@ func (a *absence) usable(t *model.Table) (nodes int) {
 
 func (a *absence) keeps() []string {
 	var out []string
-	for i := range a.db.Tables {
-		t := &a.db.Tables[i]
+	for t := range model.Each(a.db.Tables) {
 		if words := keepsNodes(t, a.usable(t)); words != "" {
 			out = append(out, words)
 		}

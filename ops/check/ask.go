@@ -92,8 +92,8 @@ func (m *Move) nodesAnswer(v *view.View) (model.Reason, bool) {
 }
 
 func (m *Move) otherPods(v *view.View) (model.Reason, bool) {
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; p.Terminating || !p.Ready && !view.Tolerated(v, m.Going, p) {
+	for p := range model.Each(v.Observed.Pods) {
+		if p.Terminating || !p.Ready && !view.Tolerated(v, m.Going, p) {
 			return gates.OtherPodDown(p.Name, view.State(v, p.Name, p)), true
 		}
 	}
@@ -173,8 +173,7 @@ func (m *Move) replicas(v *view.View) (model.Reason, bool) {
 		}
 	}
 	nodes -= view.Drained(v)
-	for i := range v.Observed.Database.Tables {
-		table := &v.Observed.Database.Tables[i]
+	for table := range model.Each(v.Observed.Database.Tables) {
 		if m.YellowByVersion[table.Name] || table.Filtered {
 			continue
 		}

@@ -16,8 +16,7 @@ func Less(t *pass.Pass) {
 	if t.Rejected || t.Desired.Removed || !t.Record.Bootstrap.Done {
 		return
 	}
-	for i := range t.Desired.Computes {
-		c := &t.Desired.Computes[i]
+	for c := range model.Each(t.Desired.Computes) {
 		was := slices.IndexFunc(t.Record.Computes, func(g model.GroupCompute) bool { return g.Group == c.Group && g.Masters == c.Masters })
 		if was < 0 || t.Record.Computes[was].Compute == c.Compute {
 			continue
@@ -45,8 +44,7 @@ func HeapInUse(o *model.Observed, desired *model.Desired, c *model.GroupCompute,
 	if set < 0 {
 		return use
 	}
-	for i := range o.Pods {
-		p := &o.Pods[i]
+	for p := range model.Each(o.Pods) {
 		if p.Set != desired.Sets[set].Name || !in(p) {
 			continue
 		}

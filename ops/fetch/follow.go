@@ -145,8 +145,8 @@ func compareTable(t *pass.Pass, f *model.Fetch, table string, facts *model.Table
 
 // operations are how many were recorded of a table when the snapshot began.
 func operations(t *pass.Pass, f *model.Fetch, table string) (recorded int64, known bool) {
-	for i := range t.Record.Backups.Taken {
-		if k := &t.Record.Backups.Taken[i]; k.Name == f.Snapshot {
+	for k := range model.Each(t.Record.Backups.Taken) {
+		if k.Name == f.Snapshot {
 			return k.Operations.Of(table)
 		}
 	}
@@ -292,8 +292,7 @@ func Tried(t *pass.Pass) {
 	if t.Elapsed(f.At) >= shownFor {
 		f.Failed = ""
 	}
-	for i := range t.Record.Backups.Kept {
-		k := &t.Record.Backups.Kept[i]
+	for k := range model.Each(t.Record.Backups.Kept) {
 		t.Wait(gates.TableKept(k.Words(), t.Desired.Namespace+"/"+t.Desired.Name, k.Table))
 	}
 	if words := f.Words(); words != "" {

@@ -413,8 +413,7 @@ func roomFor(v *view.View) (bytes int64, limited bool, unknown string) {
 	case !db.Settings.DiskThreshold:
 		return 0, false, ""
 	}
-	for i := range db.Nodes {
-		n := &db.Nodes[i]
+	for n := range model.Each(db.Nodes) {
 		disks, known := n.FileSystems()
 		if view.Master(v, n.Name) {
 			continue

@@ -1,12 +1,26 @@
 package model
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
-// Find is the first one for which `is` holds; nil for none. They may be large, so none is copied.
+// Each gives each of them in their order. They may be large, so none is copied.
+func Each[T any](all []T) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for i := range all {
+			if !yield(&all[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Find is the first one for which `is` holds; nil for none.
 func Find[T any](all []T, is func(*T) bool) *T {
-	for i := range all {
-		if is(&all[i]) {
-			return &all[i]
+	for one := range Each(all) {
+		if is(one) {
+			return one
 		}
 	}
 	return nil
@@ -14,6 +28,13 @@ func Find[T any](all []T, is func(*T) bool) *T {
 
 // Any reports whether `is` holds for one of them.
 func Any[T any](all []T, is func(*T) bool) bool { return Find(all, is) != nil }
+
+// Own puts a copy in the place of what a record points to, and gives it to be changed: the record that was read stays as it is.
+func Own[T any](of **T) *T {
+	its := **of
+	*of = &its
+	return &its
+}
 
 // InList reports whether a comma list has an entry, as Listed reads it.
 func InList(list, entry string) bool {

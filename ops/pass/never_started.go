@@ -12,8 +12,7 @@ func (t *Pass) MarkClaims(s model.RecordedSet) {
 	if !t.Contact() || t.Record.ClusterID == "" {
 		return
 	}
-	for i := range t.Observed.Claims {
-		c := &t.Observed.Claims[i]
+	for c := range model.Each(t.Observed.Claims) {
 		leaves := c.Set == s.Name && c.Ordinal >= view.Target(&t.View, s.Name) && c.Ordinal < s.Replicas
 		if !leaves || c.ClusterID != "" || c.Version != "" {
 			continue

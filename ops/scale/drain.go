@@ -53,8 +53,7 @@ func exclude(t *pass.Pass, x *model.Exclusions) bool {
 		t.Harmless(action)
 		return true
 	}
-	for i := range x.Tables {
-		want := &x.Tables[i]
+	for want := range model.Each(x.Tables) {
 		due, others := lacksDrain(db, t.Record.Version, x, want)
 		if others != nil {
 			// What somebody has set since then is not replaced.
@@ -115,15 +114,14 @@ func drained(v *view.View, op *model.Operation) drain {
 	}
 	elsewhere := map[shard]bool{}
 	if sh.LeaveZone {
-		for i := range db.Shards {
-			if s := &db.Shards[i]; !leaving[s.Node] && s.State == "STARTED" {
+		for s := range model.Each(db.Shards) {
+			if !leaving[s.Node] && s.State == "STARTED" {
 				elsewhere[shard{s.Table, s.ID}] = true
 			}
 		}
 	}
 	d := drain{moving: db.Relocating > 0 || db.Initializing > 0}
-	for i := range db.Shards {
-		s := &db.Shards[i]
+	for s := range model.Each(db.Shards) {
 		switch {
 		case s.Node == "":
 			d.tables = append(d.tables, s.Table)
@@ -152,8 +150,8 @@ func unique(tables []string) []string {
 // the first id under it.
 func unexcludedNode(v *view.View, sh *model.Shrink) (*model.Node, int) {
 	for i, n := range sh.Leaving {
-		for j := range v.Observed.Database.Nodes {
-			if now := &v.Observed.Database.Nodes[j]; now.Name == n.Name && now.ID != n.ID {
+		for now := range model.Each(v.Observed.Database.Nodes) {
+			if now.Name == n.Name && now.ID != n.ID {
 				return now, i
 			}
 		}
@@ -281,8 +279,8 @@ func retryAllocation(t *pass.Pass, sh *model.Shrink) {
 func blockers(v *view.View, d drain) []string {
 	var out []string
 	said := map[string]bool{}
-	for i := range v.Observed.Database.Stuck {
-		if e := &v.Observed.Database.Stuck[i]; !said[e.Table] {
+	for e := range model.Each(v.Observed.Database.Stuck) {
+		if !said[e.Table] {
 			said[e.Table] = true
 			out = append(out, e.Words())
 		}
@@ -364,8 +362,7 @@ func lookOnceMore(t *pass.Pass, sh *model.Shrink, to int) model.Action {
 // stayingPod answers SQL and does not leave; there is one wherever all nodes have joined,
 // which was looked at before.
 func stayingPod(v *view.View, sh *model.Shrink, to int) string {
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		leaves := p.Name == sh.Replaces || sh.Replaces == "" && p.Set == sh.Set && p.Ordinal >= to
 		if aim.NodeJoined(v, p) && !leaves {
 			return p.Name

@@ -44,8 +44,7 @@ func extends(t *pass.Pass, x *model.Exclusions) bool {
 // others is the one whose filters somebody has changed since they were recorded.
 func lacksDrain(db *model.Database, version string, x *model.Exclusions, want *model.TableExclusion) (due bool, others *model.Table) {
 	for _, tables := range [][]model.Table{db.Tables, db.Partitioned} {
-		for i := range tables {
-			table := &tables[i]
+		for table := range model.Each(tables) {
 			switch {
 			case table.Name != want.Name && table.Of != want.Name:
 			case want.Drain == "" && table.OwnDecide(version):
@@ -91,14 +90,12 @@ func ToShrink(v *view.View, masters bool) []model.RecordedSet {
 // for other volumes.
 func forecast(v *view.View, sh *model.Shrink, sets []model.RecordedSet) *capacity.Forecast {
 	var leaving, remaining []*model.Node
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		s := view.Recorded(v.Record.Sets, p.Set)
 		if s == nil || !view.Data(v, *s) {
 			continue
 		}
-		for j := range v.Observed.Database.Nodes {
-			n := &v.Observed.Database.Nodes[j]
+		for n := range model.Each(v.Observed.Database.Nodes) {
 			switch {
 			case n.Name != p.NodeName:
 			case sh.Replaces == "" && view.Recorded(sets, p.Set) != nil && p.Ordinal >= view.Target(v, p.Set), sh.Replaces == p.Name:

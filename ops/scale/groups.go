@@ -48,8 +48,8 @@ func removeSet(t *pass.Pass, op *model.Operation) {
 		t.Wait(gates.ReplicasLive(sh.Set, live.Replicas, 0)) // somebody has raised it
 		return
 	}
-	for i := range t.Observed.Pods {
-		if p := &t.Observed.Pods[i]; p.Set == sh.Set {
+	for p := range model.Each(t.Observed.Pods) {
+		if p.Set == sh.Set {
 			t.Wait(gates.NodesGone("pod " + p.Name))
 			return
 		}

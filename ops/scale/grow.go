@@ -63,8 +63,7 @@ func growWaits(t *pass.Pass) bool {
 	if t.Waits(gates.LicenceMissing(t.Desired.Version, t.AllNodes(), t.Record.Bootstrap.Licence == model.LicenceSet)) {
 		return true
 	}
-	for i := range t.Observed.Claims {
-		c := &t.Observed.Claims[i]
+	for c := range model.Each(t.Observed.Claims) {
 		w := t.DesiredSet(c.Set)
 		if w == nil || c.Ordinal < aim.RecordedReplicas(&t.View, c.Set) || c.Ordinal >= w.Replicas {
 			continue

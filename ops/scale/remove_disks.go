@@ -44,8 +44,7 @@ func nextRemoved(v *view.View) *model.Pod {
 		return nil
 	}
 	var found *model.Pod
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		s := view.Recorded(v.Record.Sets, p.Set)
 		due := s != nil && p.Ordinal < s.Replicas && view.SurplusOf(v, p) != ""
 		if before := found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal; due && before {

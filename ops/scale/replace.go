@@ -98,8 +98,7 @@ func nextReplaced(v *view.View, begun bool) *model.Pod {
 		return nil
 	}
 	var found *model.Pod
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		if s := view.Recorded(v.Record.Sets, p.Set); s == nil || p.Ordinal >= s.Replicas || begun != (view.DeletedClaim(v, p) != nil) {
 			continue
 		}

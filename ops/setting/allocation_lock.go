@@ -64,8 +64,7 @@ func appendQuoted(to []byte, text string) []byte {
 
 // RebuildLock takes the allocation lock and the exclusions from the annotation when the record was lost.
 func RebuildLock(t *pass.Pass) {
-	for i := range t.Observed.Sets {
-		live := &t.Observed.Sets[i]
+	for live := range model.Each(t.Observed.Sets) {
 		if !live.Ours || live.Hold == "" {
 			continue
 		}

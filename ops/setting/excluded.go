@@ -71,8 +71,7 @@ func hindrances(v *view.View, of func(p *model.Pod) bool) []hindrance {
 // dataMembers are the nodes in pods of data groups, those of which `is` holds.
 func dataMembers(v *view.View, is func(p *model.Pod) bool) []*model.Node {
 	var out []*model.Node
-	for i := range v.Observed.Database.Nodes {
-		n := &v.Observed.Database.Nodes[i]
+	for n := range model.Each(v.Observed.Database.Nodes) {
 		if v.AnyPod(func(p *model.Pod) bool {
 			return p.NodeName == n.Name && holdsData(v, p) && is(p)
 		}) {

@@ -121,8 +121,7 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 	if view.Narrowing(&t.View, x.Set) != "" {
 		return true // its pod is about to be made, and the template has the disk again before
 	}
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
+	for p := range model.Each(t.Observed.Pods) {
 		if p.UID == x.Replaces && view.Restarting(&t.View) {
 			// The restart says what it waits for. At rest it waits until the pod comes back with all its disks.
 			wide := !view.Narrow(&t.View, x.Set) && live.ObservedGeneration == live.Generation
@@ -140,8 +139,7 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 		return true
 	}
 	ids := model.Listed(x.IDs)
-	for i := range t.Observed.Database.Nodes {
-		n := &t.Observed.Database.Nodes[i]
+	for n := range model.Each(t.Observed.Database.Nodes) {
 		if slices.Contains(ids, n.ID) && !model.Any(t.Observed.Pods, func(p *model.Pod) bool { return p.NodeName == n.Name }) {
 			t.Wait(gates.NodesGone("node " + n.Name))
 			return true

@@ -240,8 +240,8 @@ func set(t *pass.Pass) {
 	if pod == "" {
 		return
 	}
-	for i := range t.Observed.Sets {
-		if live := &t.Observed.Sets[i]; view.Recorded(t.Record.Sets, live.Name) != nil && live.Ours && live.Annotated != annotation {
+	for live := range model.Each(t.Observed.Sets) {
+		if view.Recorded(t.Record.Sets, live.Name) != nil && live.Ours && live.Annotated != annotation {
 			return // it is being applied
 		}
 	}
@@ -300,8 +300,7 @@ func SettingsFirst(v *view.View) bool {
 // SettingsResult is the record after settings were set or reset.
 func SettingsResult(record model.Record, action model.Action, result model.Result, now time.Time) model.Record {
 	next := slices.Clone(record.Settings)
-	for i := range next {
-		e := &next[i]
+	for e := range model.Each(next) {
 		if value, ok := action.Settings.Get(e.Name); !ok || value != e.Value {
 			continue
 		}

@@ -16,8 +16,7 @@ func shown(v *view.View, name, value string) (shown, pod string, read bool) {
 	if !read || manifest.SameSetting(shown, value) == model.No {
 		return shown, "", read
 	}
-	for i := range v.Observed.Database.Pods {
-		p := &v.Observed.Database.Pods[i]
+	for p := range model.Each(v.Observed.Database.Pods) {
 		if other, ok := p.Settings.Get(name); ok && p.ClusterID == v.Observed.Database.ClusterID && manifest.SameSetting(other, value) == model.No {
 			return other, p.Pod, true
 		}

@@ -22,8 +22,8 @@ func latest(b *model.Backups, is func(*model.TakenSnapshot) bool) *model.TakenSn
 		return nil
 	}
 	var newest *model.TakenSnapshot
-	for i := range b.Taken {
-		if k := &b.Taken[i]; is(k) && (newest == nil || k.Finished.After(newest.Finished)) {
+	for k := range model.Each(b.Taken) {
+		if is(k) && (newest == nil || k.Finished.After(newest.Finished)) {
 			newest = k
 		}
 	}
@@ -56,8 +56,8 @@ func NewestProven(b *model.Backups) *model.TakenSnapshot {
 // LastTried is the snapshot that a drill has tried last; nil for none.
 func LastTried(b *model.Backups) *model.TakenSnapshot {
 	var last *model.TakenSnapshot
-	for i := range b.Taken {
-		if k := &b.Taken[i]; !k.Proof.At.IsZero() && (last == nil || k.Proof.At.After(last.Proof.At)) {
+	for k := range model.Each(b.Taken) {
+		if !k.Proof.At.IsZero() && (last == nil || k.Proof.At.After(last.Proof.At)) {
 			last = k
 		}
 	}

@@ -20,8 +20,7 @@ const endedRecently = 10 * time.Minute
 func WatchEnds(t *pass.Pass) {
 	var running []string
 	t.Record.Ends = slices.DeleteFunc(slices.Clone(t.Record.Ends), func(e model.ReportedEnd) bool { return t.Elapsed(e.At) >= endedRecently })
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
+	for p := range model.Each(t.Observed.Pods) {
 		if p.LastEnd.At.IsZero() || p.Terminating || t.Elapsed(p.LastEnd.At) >= endedRecently {
 			continue
 		}

@@ -18,8 +18,7 @@ import (
 
 // Failures names the actions that failed; each is decided again.
 func Failures(t *pass.Pass) {
-	for i := range t.Observed.Failures {
-		f := &t.Observed.Failures[i]
+	for f := range model.Each(t.Observed.Failures) {
 		t.Wait(gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count))
 	}
 }
@@ -31,8 +30,7 @@ func DropPastFailures(t *pass.Pass) {
 		return
 	}
 	actions := t.Decision.Actions()
-	for i := range t.Observed.Failures {
-		f := &t.Observed.Failures[i]
+	for f := range model.Each(t.Observed.Failures) {
 		if slices.Contains(actions, f.Action) {
 			continue
 		}

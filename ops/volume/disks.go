@@ -96,8 +96,8 @@ func disksWait(t *pass.Pass, set string) bool {
 func DiskRestarts(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
 		var pods []string
-		for i := range t.Observed.Pods {
-			if p := &t.Observed.Pods[i]; p.Set == s.Name && view.LacksDisk(&t.View, p) {
+		for p := range model.Each(t.Observed.Pods) {
+			if p.Set == s.Name && view.LacksDisk(&t.View, p) {
 				pods = append(pods, p.Name)
 			}
 		}
@@ -170,14 +170,15 @@ func returning(v *view.View, set string) []model.VolumeTemplate {
 	return disks
 }
 
-// notTheirs says which pod that stays belongs to another StatefulSet, or to none; "" for none.
-func notTheirs(v *view.View, live *model.ObservedSet) string {
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; p.Set == live.Name && !p.Terminating && p.Controller != live.UID {
-			return "the pod " + p.Name + " belongs to another StatefulSet or to none"
+// orphans are the pods of a StatefulSet that stay, and belong to another one or to none.
+func orphans(v *view.View, set string) (pods []string) {
+	live := v.Live(set)
+	for p := range model.Each(v.Observed.Pods) {
+		if p.Set == set && !p.Terminating && (live == nil || p.Controller != live.UID) {
+			pods = append(pods, p.Name)
 		}
 	}
-	return ""
+	return pods
 }
 
 // away are the pods of a StatefulSet that are not there or on their way out, joined by commas.

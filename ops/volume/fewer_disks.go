@@ -60,74 +60,63 @@ func Removed(t *pass.Pass) {
 		}
 		return
 	}
-	if desired := disksWords(&t.View); was == nil || was.Desired != desired {
-		next := model.DiskRemoval{Desired: desired}
-		if was != nil {
-			next.Done = was.Done
-		}
-		t.Record.Removing = &next
+	if was == nil {
+		was = &model.DiskRemoval{}
+	}
+	if desired := disksWords(&t.View); was.Desired != desired {
+		t.Record.Removing = &model.DiskRemoval{Desired: desired, Done: was.Done}
 		if surplus {
 			t.Feedback("expand_storage", model.StatusInProgress, "DisksRemoving", "disks are removed node by node; each node is drained before, and no claim is deleted: "+desired)
 		}
 	}
-	t.Waits(gates.DisksRemoved(aim.AbortedHere(&t.View) + progressWords(using, lacking, total)))
+	words := fmt.Sprintf("%d of %d nodes do without", total-len(using), total)
+	if len(using) > 0 {
+		words += ", " + gates.Few(using) + " not yet"
+	}
+	t.Waits(gates.DisksRemoved(aim.AbortedHere(&t.View) + words + lackingWords(lacking)))
 }
 
 // noteDone notes a pod that has come back without a disk, for its node was found empty before; others are
 // forgotten once they have gone.
 func noteDone(t *pass.Pass) {
-	next := *t.Record.Removing
-	done := slices.DeleteFunc(model.Listed(next.Done), func(uid string) bool {
+	done := slices.DeleteFunc(model.Listed(t.Record.Removing.Done), func(uid string) bool {
 		return !t.AnyPod(func(p *model.Pod) bool { return p.UID == uid })
 	})
-	p := backFrom(t)
-	if p != nil {
-		if its := t.Record.Operation.Restart; its.Removes == its.PodUID && p.Unused != "" && !slices.Contains(done, p.UID) {
+	if narrows(&t.View) {
+		r := t.Record.Operation.Restart
+		p := view.PodNamed(&t.View, r.Pod)
+		back := p != nil && p.UID != r.PodUID // it was made while the template did without a disk for it
+		if back && r.Removes == r.PodUID && p.Unused != "" && !slices.Contains(done, p.UID) {
 			done = append(done, p.UID)
 		}
+		if back || keepsAll(t) {
+			widens(t) // the next pod of its name has the disk, whatever becomes of this one, and whatever is pushed
+		}
 	}
-	if p != nil || keepsAll(t) {
-		widens(t) // the next pod of its name has the disk, whatever becomes of this one, and whatever is pushed
-	}
-	next.Done = strings.Join(done, ",")
-	t.Record.Removing = &next
+	model.Own(&t.Record.Removing).Done = strings.Join(done, ",")
 }
 
-// backFrom is the pod that was made while the template did without a disk for it; nil for none.
-func backFrom(t *pass.Pass) *model.Pod {
-	if !view.Restarting(&t.View) || !t.Record.Operation.Restart.Narrow {
-		return nil
-	}
-	r := t.Record.Operation.Restart
-	if p := view.PodNamed(&t.View, r.Pod); p != nil && p.UID != r.PodUID {
-		return p
-	}
-	return nil
-}
+// narrows reports whether the template of a restart does without a disk.
+func narrows(v *view.View) bool { return view.Restarting(v) && v.Record.Operation.Restart.Narrow }
 
 // keepsAll reports whether the template is to do without a disk no longer, though the pod has not come: a definition is
 // refused, or the pod has had its time to go and to come. It may be on a machine that is lost, and another pod
 // that vanishes meanwhile comes back without the disk.
 func keepsAll(t *pass.Pass) bool {
 	op := t.Record.Operation
-	if !view.Restarting(&t.View) || !op.Restart.Narrow {
-		return false
-	}
 	return t.Rejected || op.Step == model.StepDown && t.Elapsed(op.Restart.Since) > view.PodLimit(&t.View)
 }
 
 // widens has the template of a restart mount all disks again.
 func widens(t *pass.Pass) {
-	next, restart := *t.Record.Operation, *t.Record.Operation.Restart
-	restart.Narrow, next.Restart = false, &restart
-	t.Record.Operation = &next
+	op := model.Own(&t.Record.Operation)
+	model.Own(&op.Restart).Narrow = false
 }
 
 // usingDisks are the nodes that use a disk which is not desired, the pods that lack the use of one that
 // they are to have, and how many nodes there are.
 func usingDisks(v *view.View) (using, lacking []string, total int) {
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		if total++; view.SurplusOf(v, p) != "" {
 			using = append(using, p.NodeName)
 		}
@@ -136,14 +125,6 @@ func usingDisks(v *view.View) (using, lacking []string, total int) {
 		}
 	}
 	return using, lacking, total
-}
-
-func progressWords(using, lacking []string, total int) string {
-	words := fmt.Sprintf("%d of %d nodes do without", total-len(using), total)
-	if len(using) > 0 {
-		words += ", " + gates.Few(using) + " not yet"
-	}
-	return words + lackingWords(lacking)
 }
 
 func lackingWords(pods []string) string {
@@ -166,8 +147,7 @@ func disksWords(v *view.View) string {
 // freeWords name the claims of disks that no pod uses any more.
 func freeWords(v *view.View) string {
 	var free []string
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
+	for c := range model.Each(v.Observed.Claims) {
 		known := view.Recorded(v.Record.Sets, c.Set) != nil && model.DataVolume(c.Template)
 		if known && v.Live(c.Set) != nil && !view.HasTemplate(v, c.Set, c.Template) {
 			free = append(free, c.Name)
@@ -191,23 +171,14 @@ func anyFurther(v *view.View) bool {
 // pause, a release or a daemon that has lost its record may come in the moment in which it does
 // not. It says whether that is due.
 func Closes(t *pass.Pass) bool {
-	narrows := view.Restarting(&t.View) && t.Record.Operation.Restart.Narrow && view.AnyNarrow(&t.View)
+	closes := narrows(&t.View) && view.AnyNarrow(&t.View)
 	// The disk may be desired again meanwhile. It is none that no node has got yet.
 	lacks := t.AnyPod(func(p *model.Pod) bool {
 		live := t.Live(p.Set)
 		return live != nil && slices.ContainsFunc(model.Listed(live.Unused), func(disk string) bool { return view.HasDisk(&t.View, p, disk) })
 	})
-	if narrows {
+	if closes {
 		widens(t)
 	}
-	return narrows || lacks
-}
-
-// KeepWhole leaves every other StatefulSet as it is meanwhile: a pause and a release are kept to.
-func KeepWhole(t *pass.Pass) {
-	for i := range t.Decision.Effective.Sets {
-		e := &t.Decision.Effective.Sets[i]
-		live := t.Live(e.Name)
-		e.Gap = live != nil && live.Unused == ""
-	}
+	return closes || lacks
 }

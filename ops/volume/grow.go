@@ -22,8 +22,7 @@ const inFlight = 8
 // desired, also of pods that are not there now: a pod that comes back gets the same claim.
 func each(v *view.View) iter.Seq[growing] {
 	return func(yield func(growing) bool) {
-		for i := range v.Observed.Claims {
-			c := &v.Observed.Claims[i]
+		for c := range model.Each(v.Observed.Claims) {
 			w := view.DesiredVolume(v, c.Set, c.Template)
 			sized := w != nil && w.Size > 0 && c.Requested > 0
 			if !sized || aim.MayReplace(v) && aim.OnOtherVolume(v, c) || unborn(v, c) {
@@ -117,15 +116,13 @@ func Grow(t *pass.Pass) {
 	done, total := 0, 0
 	var waiting []gates.GrowingClaim
 	var failed []growing
-	for i := range t.Desired.Volumes {
-		w := &t.Desired.Volumes[i]
+	for w := range model.Each(t.Desired.Volumes) {
 		if view.Recorded(t.Record.Sets, w.Set) == nil {
 			continue
 		}
 		all := claims(&t.View, w.Set, w.Name)
 		total += len(all)
-		for j := range all {
-			g := &all[j]
+		for g := range model.Each(all) {
 			if !g.grows() {
 				done++
 				continue
@@ -146,8 +143,7 @@ func Grow(t *pass.Pass) {
 func ask(t *pass.Pass, all []growing) {
 	sizes := next(all, aspect{(*growing).asks, (*growing).sized, (*growing).failed, func(g *growing) bool { return g.Resize == model.ResizeFailed }})
 	classes := next(all, aspect{(*growing).asksClass, (*growing).classed, (*growing).modifyFailed, func(g *growing) bool { return g.Modify == model.ModifyInfeasible }})
-	for i := range all {
-		g := &all[i]
+	for g := range model.Each(all) {
 		var change model.ClaimChange
 		if slices.Contains(sizes, g.Name) {
 			change.Size = g.text
@@ -170,8 +166,7 @@ type aspect struct{ asks, done, failed, again func(*growing) bool }
 func next(all []growing, of aspect) []string {
 	flying, grown, failed, again := 0, 0, false, ""
 	var asking []string
-	for i := range all {
-		g := &all[i]
+	for g := range model.Each(all) {
 		switch {
 		case of.asks(g) && g.Phase == "Bound":
 			if asking = append(asking, g.Name); again == "" && of.again(g) {
@@ -203,9 +198,7 @@ func begin(t *pass.Pass) {
 	sizes := desiredSizes(&t.View)
 	if g := t.Record.Growth; g != nil && g.Sizes == sizes {
 		if !g.Grown.IsZero() {
-			next := *g
-			next.Grown = time.Time{}
-			t.Record.Growth = &next
+			model.Own(&t.Record.Growth).Grown = time.Time{}
 		}
 		return
 	}
@@ -213,8 +206,7 @@ func begin(t *pass.Pass) {
 	if was := t.Record.Growth; was != nil {
 		next.Nodes, next.Offline = was.Nodes, was.Offline // another size, while the last one is under way
 	}
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
+	for p := range model.Each(t.Observed.Pods) {
 		known := slices.ContainsFunc(next.Nodes, func(n model.GrowingNode) bool { return n.Name == p.NodeName })
 		if has, grows := dataBytes(&t.View, p.Set, p.Ordinal); grows && !known {
 			next.Nodes = append(slices.Clip(next.Nodes), model.GrowingNode{Name: p.NodeName, Set: p.Set, Ordinal: p.Ordinal, Before: sizeOf(&t.View, p.NodeName), Claims: has})
@@ -257,10 +249,8 @@ func dataBytes(v *view.View, set string, ordinal int) (has int64, grows bool) {
 
 // sizeOf is how large CrateDB sees the file systems of a node, in bytes; -1 where it does not say.
 func sizeOf(v *view.View, node string) int64 {
-	for i := range v.Observed.Database.Nodes {
-		if n := &v.Observed.Database.Nodes[i]; n.Name == node && n.DiskSize > 0 {
-			return n.DiskSize
-		}
+	if n := view.NodeNamed(v, node); n != nil && n.DiskSize > 0 {
+		return n.DiskSize
 	}
 	return -1
 }

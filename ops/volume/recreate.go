@@ -93,7 +93,10 @@ func notWhole(v *view.View, live *model.ObservedSet, recorded int) string {
 	case live.Terminating:
 		return "it is being deleted"
 	case view.BehindMissingDisk(v, live.Name) != "":
-		return notTheirs(v, live) // the recreation is what brings the others back
+		if pods := orphans(v, live.Name); len(pods) > 0 {
+			return "the pod " + pods[0] + " belongs to another StatefulSet or to none"
+		}
+		return "" // the recreation is what brings the others back
 	case live.Replicas != recorded && !raised(v, live, recorded) || live.Current != live.Replicas:
 		return fmt.Sprintf("it has %d pods of %d", live.Current, recorded)
 	case live.ObservedGeneration < live.Generation:
@@ -119,8 +122,7 @@ func raised(v *view.View, live *model.ObservedSet, recorded int) bool {
 // unseen says which claim of a pod is not known, which may be small still: a watch that is behind
 // shows none of pods that have just come.
 func unseen(v *view.View, live *model.ObservedSet) string {
-	for i := range v.Desired.Volumes {
-		w := &v.Desired.Volumes[i]
+	for w := range model.Each(v.Desired.Volumes) {
 		for ordinal := range live.Replicas {
 			is := func(c model.Claim) bool { return w.Holds(&c) && c.Ordinal == ordinal }
 			if p := v.Pod(live.Name, ordinal); p != nil && !p.Has(w.Name) {
@@ -146,16 +148,15 @@ func Expand(t *pass.Pass) {
 	}
 	r := op.Recreation
 	live := t.Live(r.Set)
+	if op.Step == model.StepRecreate && live != nil && live.UID != r.UID {
+		noteShrunk(t, r)
+		op = model.Own(&t.Record.Operation)
+		op.Step = model.StepAdopt
+	}
 	switch op.Step {
 	case model.StepGuard:
 		guard(t, r, live)
 	case model.StepRecreate:
-		if live != nil && live.UID != r.UID {
-			noteShrunk(t, r)
-			step(t, model.StepAdopt)
-			adopt(t, r, live)
-			return
-		}
 		recreate(t, r, live)
 	case model.StepAdopt:
 		adopt(t, r, live)
@@ -167,15 +168,13 @@ func noteShrunk(t *pass.Pass, r *model.Recreation) {
 	if t.Record.Replacing == nil {
 		return
 	}
-	next := *t.Record.Replacing
-	all := model.Listed(next.Smaller)
+	all := model.Listed(t.Record.Replacing.Smaller)
 	for _, of := range r.Shrunk() {
 		if !slices.Contains(all, of) {
 			all = append(all, of)
 		}
 	}
-	next.Smaller = strings.Join(all, ",")
-	t.Record.Replacing = &next
+	model.Own(&t.Record.Replacing).Smaller = strings.Join(all, ",")
 }
 
 // guard waits until the disruption budget allows no eviction, and then says what is about to be
@@ -188,7 +187,7 @@ func guard(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 		t.Wait(gates.SetRecreated(r.Set, why))
 		return
 	}
-	step(t, model.StepRecreate)
+	model.Own(&t.Record.Operation).Step = model.StepRecreate
 	recreate(t, r, live)
 }
 
@@ -217,17 +216,13 @@ func budgetLetsGo(v *view.View, r *model.Recreation) string {
 	if name == "" {
 		return "" // the definition has none: whoever evicts is not held back at any time
 	}
-	for i := range v.Observed.Budgets {
-		b := &v.Observed.Budgets[i]
-		if b.Name != name {
-			continue
-		}
-		if b.Keeps(r.Guarded) {
-			return ""
-		}
+	switch b := model.Find(v.Observed.Budgets, func(b *model.ObservedBudget) bool { return b.Name == name }); {
+	case b == nil:
+		return "the disruption budget " + name + " is not there yet"
+	case !b.Keeps(r.Guarded):
 		return "the disruption budget " + name + " is to keep every pod first"
 	}
-	return "the disruption budget " + name + " is not there yet"
+	return ""
 }
 
 // budgetOf is the budget of the definition that selects the pods of a set; "" for none.
@@ -272,47 +267,27 @@ func Unchanged(t *pass.Pass) {
 	if a == nil || a.Kind != model.ActionRecreateSet {
 		return
 	}
-	of := func(list []model.EffectiveSet) model.EffectiveSet {
-		if i := slices.IndexFunc(list, func(e model.EffectiveSet) bool { return e.Name == a.Set }); i >= 0 {
-			return list[i]
-		}
-		return model.EffectiveSet{}
-	}
-	if of(t.Decision.Effective.Sets) != of(t.Observed.Applied.Effective.Sets) {
+	is := func(e *model.EffectiveSet) bool { return e.Name == a.Set }
+	next, was := model.Find(t.Decision.Effective.Sets, is), model.Find(t.Observed.Applied.Effective.Sets, is)
+	if next == nil || was == nil || *next != *was {
 		t.Decision.Disruptive = nil
 	}
 }
 
 // adopt waits until the new StatefulSet has taken the pods.
 func adopt(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
-	if live == nil {
+	switch pods := orphans(&t.View, r.Set); {
+	case live == nil:
 		t.Wait(gates.SetRecreated(r.Set, "it is gone, and is recreated"))
-		return
-	}
-	if !live.Ours {
+	case !live.Ours:
 		t.Wait(gates.SetRecreated(r.Set, "somebody has made another one of its name: delete that without its pods (--cascade=orphan)"))
-		return
-	}
-	var orphans []string
-	for i := range t.Observed.Pods {
-		if p := &t.Observed.Pods[i]; p.Set == r.Set && p.Controller != live.UID && !p.Terminating {
-			orphans = append(orphans, p.Name)
-		}
-	}
-	switch {
-	case len(orphans) > 0:
-		t.Wait(gates.SetRecreated(r.Set, "the new one takes its pods: "+strings.Join(orphans, ", ")))
+	case len(pods) > 0:
+		t.Wait(gates.SetRecreated(r.Set, "the new one takes its pods: "+strings.Join(pods, ", ")))
 	case live.ObservedGeneration < live.Generation:
 		t.Wait(gates.SetRecreated(r.Set, "Kubernetes' StatefulSet controller has not seen the new one yet"))
 	default:
 		t.Record.Operation = nil
 	}
-}
-
-func step(t *pass.Pass, name string) {
-	next := *t.Record.Operation
-	next.Step = name
-	t.Record.Operation = &next
 }
 
 // InGap reports whether a StatefulSet was deleted without its pods, and is not recreated or has not taken them
@@ -381,8 +356,7 @@ func KeepClaimTemplates(v *view.View, e *model.EffectiveSet) {
 // there are none of those.
 func usedDisks(v *view.View, set string) []model.VolumeTemplate {
 	var used []model.VolumeTemplate
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
+	for c := range model.Each(v.Observed.Claims) {
 		if c.Set != set || !model.DataVolume(c.Template) || view.DesiredVolume(v, set, c.Template) != nil {
 			continue
 		}
@@ -413,12 +387,7 @@ func differs(v *view.View, set string) bool {
 // unowned reports whether pods of a StatefulSet belong to none, or to one that is being deleted.
 func unowned(v *view.View, set string) bool {
 	live := v.Live(set)
-	if live != nil && live.Terminating {
-		return true
-	}
-	return v.AnyPod(func(p *model.Pod) bool {
-		return p.Set == set && !p.Terminating && (live == nil || p.Controller != live.UID)
-	})
+	return live != nil && live.Terminating || len(orphans(v, set)) > 0
 }
 
 // Guard gives the budgets over pods that no StatefulSet owns the number of pods that they have to
@@ -464,8 +433,7 @@ func Forgotten(t *pass.Pass) bool {
 // forgotten is a StatefulSet of which only pods are there, or somebody's in its place, and nothing is
 // recorded; "" for none. With going, pods count that are on their way out: no other pod may be evicted meanwhile.
 func forgotten(v *view.View, going bool) string {
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		live := v.Live(p.Set)
 		known := view.Recorded(v.Record.Sets, p.Set) != nil || live != nil && live.Ours
 		if !known && p.Controller == "" && (going || !p.Terminating) {
@@ -475,11 +443,11 @@ func forgotten(v *view.View, going bool) string {
 	return ""
 }
 
-// KeepOthers leaves every other StatefulSet as it is while one is away from its pods: a pause is kept
-// to, and what else is decided waits.
-func KeepOthers(t *pass.Pass) {
-	for i := range t.Decision.Effective.Sets {
-		e := &t.Decision.Effective.Sets[i]
-		e.Gap = t.Live(e.Name) != nil
+// KeepOthers leaves every other StatefulSet as it is while one is away from its pods, or, with closes, mounts again
+// what its nodes have: a pause and a release are kept to, and what else is decided waits.
+func KeepOthers(t *pass.Pass, closes bool) {
+	for e := range model.Each(t.Decision.Effective.Sets) {
+		live := t.Live(e.Name)
+		e.Gap = live != nil && (!closes || live.Unused == "")
 	}
 }

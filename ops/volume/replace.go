@@ -38,12 +38,11 @@ func Replace(t *pass.Pass) {
 			t.Feedback("expand_storage", model.StatusSuccess, "VolumesReplaced", "each node is on volumes as desired: "+desiredVolumes(&t.View))
 		}
 	default:
-		if desired := desiredVolumes(&t.View); was == nil || was.Desired != desired {
-			next := model.VolumeReplacement{Desired: desired}
-			if was != nil {
-				next.Smaller = was.Smaller
-			}
-			t.Record.Replacing = &next
+		if was == nil {
+			was = &model.VolumeReplacement{}
+		}
+		if desired := desiredVolumes(&t.View); was.Desired != desired {
+			t.Record.Replacing = &model.VolumeReplacement{Desired: desired, Smaller: was.Smaller}
 			t.Feedback("expand_storage", model.StatusInProgress, "VolumesReplacing", "volumes are replaced node by node; each node is drained before: "+desired)
 		}
 		t.Waits(gates.VolumesReplaced(true, aim.AbortedHere(&t.View)+howFar(total, others, left)))

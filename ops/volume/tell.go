@@ -39,9 +39,8 @@ func finish(t *pass.Pass) {
 		return
 	}
 	if growth.Grown.IsZero() {
-		next := *growth
-		next.Grown = t.Now
-		t.Record.Growth, growth = &next, &next
+		growth = model.Own(&t.Record.Growth)
+		growth.Grown = t.Now
 	}
 	unseen, missing := gates.SizeNotVisible(unseenSizes(&t.View, growth))
 	if missing && t.Elapsed(growth.Grown) < VisibleFor {
@@ -109,8 +108,7 @@ func reached(v *view.View, growth *model.VolumeGrowth) string {
 // sums says how much larger the volumes have become.
 func sums(v *view.View, growth *model.VolumeGrowth) string {
 	total, restarted := int64(0), false
-	for i := range growth.Nodes {
-		n := &growth.Nodes[i]
+	for n := range model.Each(growth.Nodes) {
 		total += grownBy(v, n)
 		p := v.Pod(n.Set, n.Ordinal)
 		restarted = restarted || p != nil && p.Created.After(growth.Since)
@@ -128,8 +126,7 @@ func sums(v *view.View, growth *model.VolumeGrowth) string {
 // wordsOf says for each claim template by how much it grows.
 func wordsOf(v *view.View) string {
 	var parts []string
-	for i := range v.Desired.Volumes {
-		w := &v.Desired.Volumes[i]
+	for w := range model.Each(v.Desired.Volumes) {
 		least := w.Size
 		for _, g := range claims(v, w.Set, w.Name) {
 			if g.Capacity > 0 { // else it has no volume yet
@@ -169,9 +166,7 @@ func tellFailures(t *pass.Pass, failed []growing) {
 	if told == t.Record.Growth.Reported {
 		return
 	}
-	next := *t.Record.Growth
-	next.Reported = told
-	t.Record.Growth = &next
+	model.Own(&t.Record.Growth).Reported = told
 	if told != "" {
 		t.Feedback("expand_storage", model.StatusFailure, "VolumeGrowthFailed", strings.Join(words, "; "))
 	}
@@ -185,11 +180,30 @@ func replaced(v *view.View) (sets, left []string) {
 			sets = append(sets, s.Name)
 		}
 	}
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		if view.Recorded(v.Record.Sets, p.Set) != nil && len(aim.OtherClaims(v, p)) > 0 {
 			left = append(left, p.NodeName)
 		}
 	}
 	return sets, left
+}
+
+// Deleted names the claims that somebody has deleted while a pod uses them, and reports each
+// once, whatever else is under way: nothing but the pod keeps the volume.
+func Deleted(t *pass.Pass) {
+	var words, told, fresh []string
+	for p, c := range view.DeletedClaims(&t.View) {
+		if t.Record.Replacing != nil && aim.MayReplace(&t.View) && aim.OnOtherVolume(&t.View, c) {
+			continue // nobody else has deleted it, and its node was drained
+		}
+		words = append(words, c.Name+" of pod "+p.Name)
+		if told = append(told, c.Name+"/"+c.UID); !model.InList(t.Record.DeletedClaims, told[len(told)-1]) {
+			fresh = append(fresh, words[len(words)-1])
+		}
+	}
+	t.Waits(gates.VolumeGoes(words))
+	t.Record.DeletedClaims = strings.Join(told, ",")
+	if reason, says := gates.VolumeGoes(fresh); says {
+		t.Feedback("unknown", model.StatusFailure, "ClaimBeingDeleted", reason.Message, reason.Name)
+	}
 }
