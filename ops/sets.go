@@ -81,8 +81,8 @@ func initialMasters(v *view.View, set string) bool {
 	if aim.Orphans(v, set) > 0 {
 		return false // a StatefulSet is recreated only once there is a cluster
 	}
-	for i := range v.Observed.Claims {
-		if c := &v.Observed.Claims[i]; c.Set != "" && c.ClusterID != "" {
+	for c := range model.Each(v.Observed.Claims) {
+		if c.Set != "" && c.ClusterID != "" {
 			return false
 		}
 	}
@@ -153,7 +153,7 @@ func effective(t *pass.Pass) {
 
 // unread reports whether nothing says yet what a live set has: it was not recorded before this pass, which leaves it as it is.
 func unread(v *view.View, set string) bool {
-	return v.Live(set) != nil && model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Class == model.ChangeNewSet && c.Set == set })
+	return v.Live(set) != nil && view.Changes(v, set, model.ChangeNewSet)
 }
 
 // restarted reports whether pods of a set are being restarted.

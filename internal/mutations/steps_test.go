@@ -112,7 +112,7 @@ var steps = []mutation{
 	{"no growth succeeds while a StatefulSet is gone", "volume.finish", "return t.Live(s.Name) == nil }", "return s.Name == \"\" }", "ops", "TestNoGrowthSucceedsBeforeEverythingIsThere"},
 	{"a growth succeeds once CrateDB sees the bytes", "volume.finish", "if missing && t.Elapsed(growth.Grown) < VisibleFor {", "if false {", "ops", "TestSuccessIsSaidOnceCrateDBSeesTheBytes"},
 	{"a pod that was to go stays once what it goes for is taken back", "downStep", "!view.Outdated(&t.View, p) || ", "", "ops", "TestAPodThatWasToGoStaysOnceWhatItGoesForIsTakenBack"},
-	{"a volume is replaced once", "losesVolume", " && !p.Created.After(c.Deleted)", "", "ops", "TestAPodThatWasMadeSinceItsClaimWasDeletedIsNotRestartedForIt"},
+	{"a volume is replaced once", "ReplacesVolume", " && !p.Created.After(c.Deleted)", "", "ops", "TestAPodThatWasMadeSinceItsClaimWasDeletedIsNotRestartedForIt"},
 	{"a cluster that is released says which table is hidden", "mayTouch", "\t\t\taccess.WatchDenied(t)", "\t\t\t", "ops", "TestAReleasedClusterSaysThatAHiddenTableKeepsItsFilter"},
 	{"a group that is to go leaves before an upgrade that waits for it", "MakesRoom", " && (v.DesiredSet(r.Set) != nil || !NothingToRollBackTo(v, r) && !cannotRollBack(v, r))", "", "ops", "TestAGroupThatRunsOnNoTemplateAndIsToGoLeavesBeforeAnUpgradeGoesOn"},
 	{"a group that is to go and runs on neither template is not waited for", "LeavesStuck", "if stuck && !rollBack && ", "if !stuck && stuck && ", "ops", "TestAGroupThatRunsOnNoTemplateAndIsToGoLeavesBeforeAnUpgradeGoesOn"},

@@ -58,8 +58,7 @@ func Relicence(t *pass.Pass) {
 		change.Reported = model.PasswordChangeStarted
 	}
 	a := model.Action{Kind: model.ActionSetLicense, Pod: pod, Secret: *t.Desired.License, SecretVersion: secret.Version, Version: runs(&t.View)}
-	for i := range t.Observed.Failures {
-		f := &t.Observed.Failures[i]
+	for f := range model.Each(t.Observed.Failures) {
 		if f.Action.Kind == model.ActionSetLicense && f.Count >= passwordAttempts && change.Reported != model.PasswordChangeFailed {
 			change.Reported = model.PasswordChangeFailed
 			t.Report(model.Report{Reason: "LicenceChangeFailed", Status: model.StatusFailure, Warning: true,

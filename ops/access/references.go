@@ -58,8 +58,8 @@ func References(t *pass.Pass) {
 // Kubernetes gives the start in whole seconds.
 func startedBefore(v *view.View, when time.Time) int {
 	n := 0
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; !p.Started.IsZero() && p.Started.Before(when) {
+	for p := range model.Each(v.Observed.Pods) {
+		if !p.Started.IsZero() && p.Started.Before(when) {
 			n++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
 )
 
@@ -93,8 +94,7 @@ func changeSystem(t *pass.Pass, c model.SystemChange, a model.Action) {
 		t.Feedback(passwordUpdate, model.StatusInProgress, "PasswordChangeStarted",
 			fmt.Sprintf("Secret %s has another password for user system: it is being set in the database", a.Secret.Name))
 	}
-	for i := range t.Observed.Failures {
-		f := &t.Observed.Failures[i]
+	for f := range model.Each(t.Observed.Failures) {
 		if f.Action.Kind == model.ActionSetSystemUser && c.Reported != model.PasswordChangeFailed && (f.Count >= passwordAttempts || t.Elapsed(c.Since) > systemChangeLong) {
 			c.Reported = model.PasswordChangeFailed
 			t.Feedback(passwordUpdate, model.StatusFailure, "PasswordChangeFailed",
@@ -127,4 +127,39 @@ func repairPod(v *view.View) string {
 		}
 	}
 	return ready[0]
+}
+
+// SystemKey is the key of the system user's password in its Secret.
+const SystemKey = "password"
+
+// ReadyMaster is the first ready pod that is master-eligible. If there is none it waits, and
+// gives one in which CrateDB has run for long; false where there is none of these either.
+func ReadyMaster(t *pass.Pass) (string, bool) {
+	wanted, first, running := 0, "", ""
+	for _, s := range t.Record.Sets {
+		if !view.Votes(&t.View, s.Name) {
+			continue
+		}
+		wanted += s.Replicas
+		for ordinal := range s.Replicas {
+			p := t.Pod(s.Name, ordinal)
+			if view.Serves(p) {
+				return p.Name, true
+			}
+			if p != nil && running == "" && view.RunsLong(&t.View, p) {
+				running = p.Name
+			}
+			if first == "" {
+				first = view.PodName(s.Name, ordinal) + ": " + view.PodState(&t.View, view.PodName(s.Name, ordinal), p)
+			}
+		}
+	}
+	t.Waits(gates.MasterReady(0, wanted, first))
+	return running, running != ""
+}
+
+// Down reports whether the cluster is suspended or being stopped: it is right that nobody
+// answers.
+func Down(v *view.View) bool {
+	return len(v.Record.Suspended) > 0 && (v.Record.Operation == nil || setting.SuspensionRuns(v))
 }

@@ -13,8 +13,8 @@ import (
 // what the desired one has otherwise out of what is to be done. A restart that a person asks for
 // releases them: that changes all pods anyway. What is in the record is on the StatefulSets, too.
 func KeepAdopted(t *pass.Pass) {
-	for i := range t.Observed.Sets {
-		if live := &t.Observed.Sets[i]; live.Ours && live.Adopted != "" && t.Record.AdoptedSet(live.Name) == nil {
+	for live := range model.Each(t.Observed.Sets) {
+		if live.Ours && live.Adopted != "" && t.Record.AdoptedSet(live.Name) == nil {
 			t.Record.Adopted = append(slices.Clip(t.Record.Adopted), model.AdoptedOf(live.Name, live.Adopted))
 		}
 	}

@@ -87,8 +87,8 @@ func extraDisks(v *view.View, set string) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; p.Set == set {
+	for p := range model.Each(v.Observed.Pods) {
+		if p.Set == set {
 			for _, name := range view.ExtraDisks(v, p) {
 				out[name] = p.Name
 			}
@@ -100,8 +100,7 @@ func extraDisks(v *view.View, set string) map[string]string {
 // notBlank are the claims of further disks on which CrateDB has written, of pods that are there or come.
 func notBlank(v *view.View, s model.Set, further func(template string) bool) []string {
 	var out []string
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
+	for c := range model.Each(v.Observed.Claims) {
 		comes := c.Set == s.Name && further(c.Template) && c.Ordinal < max(s.Replicas, RecordedReplicas(v, s.Name))
 		if comes && !c.Blank() && !itsOwn(v, c) {
 			out = append(out, c.Name)

@@ -37,8 +37,7 @@ func refuseSets(t *pass.Pass) {
 // refuseNames refuses other names for a group that runs.
 func refuseNames(t *pass.Pass) {
 	for _, w := range t.Desired.Sets {
-		for i := range t.Observed.Sets {
-			live := &t.Observed.Sets[i]
+		for live := range model.Each(t.Observed.Sets) {
 			renamed := live.Name != w.Name && live.Group == w.Group && live.Names+w.Names != ""
 			if live.Ours && (renamed || live.Name == w.Name && live.Names != w.Names) {
 				t.Refuse(gates.NamesStay(w.Group, live.Name, live.Names, w.Names))
@@ -61,8 +60,7 @@ func RefuseDefinition(t *pass.Pass) {
 	t.Rejected = len(t.Decision.Refusals) > before
 
 	// These keep no StatefulSet from anything.
-	for i := range t.Observed.Sets {
-		live := &t.Observed.Sets[i]
+	for live := range model.Each(t.Observed.Sets) {
 		if Shrinking(&t.View) && t.Record.Operation.Shrink.Set == live.Name && live.Replicas <= t.Record.Operation.Shrink.Before {
 			continue // it is about to be made smaller
 		}
@@ -121,8 +119,8 @@ func sameClass(a, b model.Change) bool {
 // neverBound reports whether each claim of a set still waits for a volume: none can have data.
 func neverBound(v *view.View, set string) bool {
 	claims := 0
-	for i := range v.Observed.Claims {
-		if c := &v.Observed.Claims[i]; c.Set == set {
+	for c := range model.Each(v.Observed.Claims) {
+		if c.Set == set {
 			if c.Phase != "Pending" {
 				return false
 			}
@@ -132,8 +130,28 @@ func neverBound(v *view.View, set string) bool {
 	return claims > 0
 }
 
-// Unstarted reports whether no node of the cluster has ever started CrateDB: a definition that
-// could not start may then be repaired without a restart.
-func Unstarted(v *view.View) bool {
-	return v.Record.HighestVersion == "" && v.Record.ClusterID == "" && !v.Record.Bootstrap.Done && v.Observed.Database.Contact != model.Yes
+// refuseVersion refuses a desired version that cannot run on this cluster's data. What else a
+// version depends on is looked at until the upgrade begins.
+func refuseVersion(t *pass.Pass) {
+	was, desired := t.Record.Version, t.Desired.Version
+	changes := UpgradeDue(&t.View) || view.Upgrading(&t.View) || newerStarted(&t.View)
+	if !changes || was == "" || Unstarted(&t.View) {
+		return
+	}
+	if t.Refuses(gates.Downgrade(t.Record.HighestVersion, desired)) || t.Refuses(gates.VersionPath(was, desired)) {
+		return
+	}
+	begun := view.Upgrading(&t.View) && t.Record.Operation.Upgrade.NewVersion == desired
+	if begun || was == desired || !t.Contact() || !t.Observed.Database.TablesKnown {
+		return
+	}
+	ages := TableAges(&t.View)
+	if !t.Refuses(gates.TablesTooOld(was, desired, ages)) {
+		t.Refuses(gates.ReleaseLosesData(desired, ages))
+	}
+}
+
+// newerStarted reports whether a pod has started a newer minor version than is desired.
+func newerStarted(v *view.View) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return view.StartedNewer(p, v.Desired.Version) })
 }

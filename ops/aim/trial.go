@@ -83,8 +83,8 @@ func cannotRollBack(v *view.View, r *model.Restart) bool {
 // whether there are any and all of them are stuck.
 func trialState(v *view.View, live *model.ObservedSet) (started, stuck bool) {
 	tried, stuckPods := 0, 0
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; view.OnLive(p, live) {
+	for p := range model.Each(v.Observed.Pods) {
+		if view.OnLive(p, live) {
 			tried++
 			started = started || !p.Started.IsZero()
 			if !p.Terminating && view.StuckSinceStart(v, p) {
@@ -109,8 +109,7 @@ func RollForward(v *view.View) string {
 	case restarted != "" && v.Record.Operation.Step == model.StepStopped:
 		return "" // its pod is left as it is
 	}
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		if !needsAnother(v, p) || restartedSetFirst(v, restarted, p.Set) || byUpgrade(v, p.Set) || awayByItself(v, p) {
 			continue
 		}
@@ -136,7 +135,7 @@ func noRemedy(v *view.View, p *model.Pod) bool {
 // version is another one. Not so for what was never made, what nobody answers without, and what
 // the gateway of a new cluster waits for.
 func byUpgrade(v *view.View, set string) bool {
-	if !UpgradeDue(v) || view.Upgrading(v) || !model.Any(v.Desired.Changes, func(c *model.Change) bool { return c.Class == model.ChangeImage && c.Set == set }) {
+	if !UpgradeDue(v) || view.Upgrading(v) || !view.Changes(v, set, model.ChangeImage) {
 		return false
 	}
 	if v.Record.ClusterID == "" && (!anyReady(v, set) || anyStuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil) {

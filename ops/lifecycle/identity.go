@@ -91,8 +91,7 @@ func leftBehind(v *view.View) bool {
 // upgraded says where it began.
 func rebuildVersion(t *pass.Pass) {
 	lowest := ""
-	for i := range t.Observed.Pods {
-		p := &t.Observed.Pods[i]
+	for p := range model.Each(t.Observed.Pods) {
 		if p.Started.IsZero() {
 			continue
 		}
@@ -111,8 +110,8 @@ func rebuildVersion(t *pass.Pass) {
 // rebuildUnrecorded puts sets of ours that are not recorded behind the others: those of a group that has left the definition,
 // one that was made unseen after such a group was forgotten, and one that somebody made after the record was lost without it.
 func rebuildUnrecorded(t *pass.Pass) {
-	for i := range t.Observed.Sets {
-		if live := &t.Observed.Sets[i]; live.Ours && view.Recorded(t.Record.Sets, live.Name) == nil {
+	for live := range model.Each(t.Observed.Sets) {
+		if live.Ours && view.Recorded(t.Record.Sets, live.Name) == nil {
 			t.Record.Sets = append(slices.Clip(t.Record.Sets), model.RecordedSet{Name: live.Name, Group: cmp.Or(live.Group, live.Name), Replicas: live.Replicas})
 		}
 	}
@@ -137,8 +136,8 @@ func rebuildBootstrap(t *pass.Pass) {
 // StatefulSet, only claims count that its pods would start on.
 func claimedID(v *view.View, ours bool) string {
 	id := ""
-	for i := range v.Observed.Claims {
-		switch c := &v.Observed.Claims[i]; {
+	for c := range model.Each(v.Observed.Claims) {
+		switch {
 		case c.ClusterID == "" || c.ClusterID == id || !ours && c.Set == "":
 		case id != "":
 			return ""
@@ -266,8 +265,8 @@ func TakeUp(t *pass.Pass) {
 	if t.Record.Revision != t.Desired.Revision || t.Record.Stage == model.StageRemovalPending || t.Record.Stage == "" {
 		t.Record.Revision, t.Record.Commit, t.Record.Stage = t.Desired.Revision, t.Desired.Commit, model.StageRendered
 	}
-	for i := range t.Observed.Pods {
-		if p := &t.Observed.Pods[i]; !p.Started.IsZero() {
+	for p := range model.Each(t.Observed.Pods) {
+		if !p.Started.IsZero() {
 			started(t, p.Version)
 		}
 	}
@@ -289,8 +288,7 @@ func started(t *pass.Pass, version string) {
 // or, before there is one, than the first pod.
 func Foreign(t *pass.Pass) bool {
 	expected := t.Record.ClusterID
-	for i := range t.Observed.Database.Pods {
-		a := &t.Observed.Database.Pods[i]
+	for a := range model.Each(t.Observed.Database.Pods) {
 		if expected == "" && a.ClusterID != gates.NoCluster {
 			expected = a.ClusterID
 		}
@@ -299,4 +297,18 @@ func Foreign(t *pass.Pass) bool {
 		}
 	}
 	return false
+}
+
+// forgetOwned removes the annotations of owned settings that have been given back: to a released cluster nothing
+// is applied any more, which would do it. Nobody who comes later, without the record, is to give back what
+// somebody else has set.
+func forgetOwned(t *pass.Pass) {
+	if t.Record.Lock != nil || t.Record.Exclusions != nil {
+		return
+	}
+	for live := range model.Each(t.Observed.Sets) {
+		if live.Ours && live.Hold != "" {
+			t.Harmless(model.Action{Kind: model.ActionForgetOwned, Set: live.Name, SetUID: live.UID})
+		}
+	}
 }

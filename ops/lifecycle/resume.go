@@ -25,8 +25,8 @@ func StartResume(t *pass.Pass) bool {
 	if len(t.Record.Suspended) == 0 || aim.AsksToSuspend(&t.View) {
 		return false
 	}
-	for i := range t.Observed.Claims {
-		if c := &t.Observed.Claims[i]; c.ClusterID != "" && c.ClusterID != t.Record.ClusterID {
+	for c := range model.Each(t.Observed.Claims) {
+		if c.ClusterID != "" && c.ClusterID != t.Record.ClusterID {
 			return true
 		}
 	}

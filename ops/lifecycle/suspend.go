@@ -65,8 +65,7 @@ func rebuildSuspended(t *pass.Pass) {
 		return
 	}
 	if !said {
-		for i := range t.Observed.Claims {
-			c := &t.Observed.Claims[i]
+		for c := range model.Each(t.Observed.Claims) {
 			if s := view.Recorded(before, c.Set); s != nil && c.ClusterID == t.Record.ClusterID {
 				s.Replicas = max(s.Replicas, c.Ordinal+1)
 			}
@@ -235,8 +234,8 @@ func stopSets(t *pass.Pass) {
 				disrupt(t, model.Action{Kind: model.ActionSuspendSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion, From: live.Replicas})
 				return
 			}
-			for j := range t.Observed.Pods {
-				if p := &t.Observed.Pods[j]; p.Set == s.Name {
+			for p := range model.Each(t.Observed.Pods) {
+				if p.Set == s.Name {
 					if left++; left == 1 {
 						pod, state = p.Name, view.PodState(&t.View, p.Name, p)
 					}
@@ -280,8 +279,8 @@ func suspendedWaits(t *pass.Pass) {
 		return
 	}
 	var waiting []string
-	for i := range t.Desired.Changes {
-		if c := &t.Desired.Changes[i]; !RestsSuspended(c) {
+	for c := range model.Each(t.Desired.Changes) {
+		if !RestsSuspended(c) {
 			waiting = append(waiting, c.Set+": "+c.Path)
 		}
 	}

@@ -16,6 +16,26 @@ func Each[T any](all []T) iter.Seq[*T] {
 	}
 }
 
+// Where are those for which `is` holds.
+func Where[T any](all []T, is func(*T) bool) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for each := range Each(all) {
+			if is(each) && !yield(each) {
+				return
+			}
+		}
+	}
+}
+
+// Count is for how many of them `is` holds.
+func Count[T any](all []T, is func(*T) bool) int {
+	n := 0
+	for range Where(all, is) {
+		n++
+	}
+	return n
+}
+
 // Find is the first one for which `is` holds; nil for none.
 func Find[T any](all []T, is func(*T) bool) *T {
 	for one := range Each(all) {

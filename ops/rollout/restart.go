@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
@@ -115,8 +116,8 @@ func keepsDisk(t *pass.Pass, op *model.Operation) {
 	if db := &v.Observed.Database; !v.Contact() || !db.ShardsKnown || !db.NodesKnown {
 		return // what is not known keeps nothing
 	}
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; p.UID == r.Removes && carriesData(v, p) && !emptied(v, p) {
+	for p := range model.Each(v.Observed.Pods) {
+		if p.UID == r.Removes && carriesData(v, p) && !emptied(v, p) {
 			r.Removes, r.Narrow = "", false
 			if x := t.Record.Exclusions; x != nil && x.Replaces == p.UID {
 				next := *x
@@ -217,8 +218,8 @@ func endMidway(t *pass.Pass, op *model.Operation) {
 // podsLeft is how many pods a restart has still to take.
 func podsLeft(v *view.View) int {
 	count := 0
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; view.Outdated(v, p) || view.PendingRestart(v, p.Set) {
+	for p := range model.Each(v.Observed.Pods) {
+		if view.Outdated(v, p) || view.PendingRestart(v, p.Set) {
 			count++
 		}
 	}
@@ -258,4 +259,55 @@ func restartTimeout(t *pass.Pass) {
 		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Warning: true,
 		Message: "the rolling restart" + words,
 	})
+}
+
+// restartProgress counts pods. How long the rest takes is said once a pod of this
+// operation is through all its steps.
+func restartProgress(t *pass.Pass) {
+	if !view.Restarting(&t.View) {
+		return
+	}
+	op := t.Record.Operation
+	p := &model.Progress{Subject: op.Restart.Pod, Total: aim.AllRecorded(&t.View)}
+	if op.Restart.Zone != "" {
+		p.Subject = "zone " + op.Restart.Zone
+	}
+	left := 0
+	for _, s := range t.Record.Sets {
+		if t.DesiredSet(s.Name) == nil {
+			p.Total -= s.Replicas
+			continue
+		}
+		if view.PendingRestart(&t.View, s.Name) {
+			left += s.Replicas
+			continue
+		}
+		for ordinal := range s.Replicas {
+			pod := t.Pod(s.Name, ordinal)
+			if pod == nil || toChange(&t.View, op.Restart, pod) || op.Step != model.StepNext && op.Restart.Where(pod.Name) {
+				left++
+			}
+		}
+	}
+	p.Done = max(p.Total-left, 0)
+	through := len(op.Restart.Done)
+	if op.Step != model.StepNext && through > 0 && op.Step != model.StepLock {
+		through -= max(len(op.Restart.Pods), 1) // the last are back, and not stable yet
+	}
+	if through > 0 && left > 0 {
+		p.ETA = (t.Elapsed(op.Started) / time.Duration(through) * time.Duration(left)).Round(time.Second)
+	}
+	t.Decision.Progress = p
+}
+
+// toChange reports whether a restart has still to come to a pod. One for other volumes, or for fewer disks, has one pod, and
+// those that come later count too.
+func toChange(v *view.View, r *model.Restart, p *model.Pod) bool {
+	switch {
+	case r.Replaces && len(aim.OtherClaims(v, p)) > 0:
+		return true
+	case r.Removes != "" && view.SurplusOf(v, p) != "":
+		return true
+	}
+	return view.Outdated(v, p)
 }

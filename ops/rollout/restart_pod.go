@@ -222,8 +222,7 @@ func verified(v *view.View, op *model.Operation) bool {
 	if live == nil || live.Template == op.Restart.Template {
 		return true
 	}
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		if p.Name != op.Restart.Pod && p.Set == op.Restart.Set && p.Template == live.Template && view.Joined(v, p) {
 			return true
 		}

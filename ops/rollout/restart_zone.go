@@ -36,8 +36,7 @@ func together(v *view.View, set string, p *model.Pod) (string, []model.PodRef) {
 	}
 	verified := p.Template == live.Template
 	var pods []model.PodRef
-	for i := range v.Observed.Pods {
-		q := &v.Observed.Pods[i]
+	for q := range model.Each(v.Observed.Pods) {
 		switch {
 		case q.Set != set || q.Ordinal >= s.Replicas:
 		case view.DeletedClaim(v, q) != nil && Zone(v, q) == zone: // the copies on the others are counted for it
@@ -81,10 +80,9 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 		return false
 	}
 	going, zones := map[string]bool{}, map[string]string{}
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
-		for j := range v.Observed.Database.Nodes {
-			if n := &v.Observed.Database.Nodes[j]; n.Name == p.NodeName {
+	for p := range model.Each(v.Observed.Pods) {
+		for n := range model.Each(v.Observed.Database.Nodes) {
+			if n.Name == p.NodeName {
 				zones[n.ID] = Zone(v, p)
 				going[n.ID] = slices.ContainsFunc(pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
 			}
@@ -95,8 +93,7 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 		id    int
 	}
 	needs, has := map[shard]bool{}, map[shard]bool{}
-	for i := range v.Observed.Database.Shards {
-		s := &v.Observed.Database.Shards[i]
+	for s := range model.Each(v.Observed.Database.Shards) {
 		key := shard{s.Table, s.ID}
 		if going[s.Node] {
 			needs[key] = true

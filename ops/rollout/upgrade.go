@@ -134,8 +134,7 @@ func reportStopped(t *pass.Pass, op *model.Operation, p *model.Pod) {
 // upgradeAborted counts by what a pod's image is called; of the same version, by its template.
 func upgradeAborted(v *view.View, from, to string) model.Reason {
 	upgraded := 0
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		if p.Version == to && (from != to || !view.Outdated(v, p) && !view.PendingRestart(v, p.Set)) {
 			upgraded++
 		}

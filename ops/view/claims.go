@@ -11,13 +11,7 @@ import (
 
 // ClaimsOf are the claims of the pod of a set with this ordinal, whether it is there or not.
 func ClaimsOf(v *View, set string, ordinal int) iter.Seq[*model.Claim] {
-	return func(yield func(*model.Claim) bool) {
-		for i := range v.Observed.Claims {
-			if c := &v.Observed.Claims[i]; c.Ordinal == ordinal && c.Set == set && !yield(c) {
-				return
-			}
-		}
-	}
+	return model.Where(v.Observed.Claims, func(c *model.Claim) bool { return c.Ordinal == ordinal && c.Set == set })
 }
 
 // DeletedClaim is the claim of a pod that somebody has deleted, and on whose volume CrateDB may
@@ -25,13 +19,21 @@ func ClaimsOf(v *View, set string, ordinal int) iter.Seq[*model.Claim] {
 // an empty volume. Of several it is one that nobody has agreed to lose, if there is such a one.
 func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 	var found *model.Claim
-	for c := range ClaimsOf(v, p.Set, p.Ordinal) {
-		goes := c.Terminating && holdsShards(c) && !free(v, p, c)
-		if goes && (found == nil || !c.Replace) {
+	for c := range going(v, p) {
+		if found == nil || !c.Replace {
 			found = c
 		}
 	}
 	return found
+}
+
+// going are the claims of a pod that are being deleted, and whose volumes are not free. Of one whose template is not
+// known a node may keep shards.
+func going(v *View, p *model.Pod) iter.Seq[*model.Claim] {
+	return model.Where(v.Observed.Claims, func(c *model.Claim) bool {
+		its := c.Terminating && c.Ordinal == p.Ordinal && c.Set == p.Set
+		return its && (c.Template == "" || model.DataVolume(c.Template)) && !free(v, p, c)
+	})
 }
 
 // createdTogether is how long before its first pod a claim is made at most. The controller makes the one right
@@ -51,8 +53,7 @@ func free(v *View, p *model.Pod, c *model.Claim) bool {
 // FreeClaims are the claims that are being deleted and are free, separated by commas; "" for none.
 func FreeClaims(v *View) string {
 	var out []string
-	for i := range v.Observed.Claims {
-		c := &v.Observed.Claims[i]
+	for c := range model.Each(v.Observed.Claims) {
 		if p := v.Pod(c.Set, c.Ordinal); c.Terminating && p != nil && free(v, p, c) {
 			out = append(out, c.Name)
 		}
@@ -63,35 +64,30 @@ func FreeClaims(v *View) string {
 // DeletedClaims are the pods that have such a claim, with it.
 func DeletedClaims(v *View) iter.Seq2[*model.Pod, *model.Claim] {
 	return func(yield func(*model.Pod, *model.Claim) bool) {
-		for i := range v.Observed.Pods {
-			if c := DeletedClaim(v, &v.Observed.Pods[i]); c != nil && !yield(&v.Observed.Pods[i], c) {
+		for p := range model.Each(v.Observed.Pods) {
+			if c := DeletedClaim(v, p); c != nil && !yield(p, c) {
 				return
 			}
 		}
 	}
 }
 
-// holdsShards reports whether the volume of a claim is one on which a node keeps shards, or it is
-// not known of which template it is.
-func holdsShards(c *model.Claim) bool { return c.Template == "" || model.DataVolume(c.Template) }
-
 // ReplacesVolume reports whether a person has agreed that the volumes of a pod are replaced whose
 // claims are being deleted: it is restarted for that, but not a pod that was made after the
 // deletion. That one is on another claim, which the watch has not shown yet.
-func ReplacesVolume(v *View, p *model.Pod) bool { return p.Ready && losesVolume(v, p) }
-
-// losesVolume reports whether it is agreed that a volume goes with its pod.
-func losesVolume(v *View, p *model.Pod) bool {
+func ReplacesVolume(v *View, p *model.Pod) bool {
 	c := DeletedClaim(v, p)
-	return c != nil && c.Replace && !p.Created.After(c.Deleted)
+	return p.Ready && c != nil && c.Replace && !p.Created.After(c.Deleted)
 }
 
 // losesAnyVolume reports whether that is agreed of one of its volumes, whatever becomes of the others.
 func losesAnyVolume(v *View, p *model.Pod) bool {
-	return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
-		its := c.Terminating && c.Replace && c.Set == p.Set && c.Ordinal == p.Ordinal
-		return its && holdsShards(c) && !free(v, p, c) && !p.Created.After(c.Deleted)
-	})
+	for c := range going(v, p) {
+		if c.Replace && !p.Created.After(c.Deleted) {
+			return true
+		}
+	}
+	return false
 }
 
 // FewVoters reports whether a pod is one of one or two master-eligible nodes: CrateDB lets an odd
@@ -101,28 +97,17 @@ func FewVoters(v *View, p *model.Pod) bool {
 		live := v.Live(set)
 		return Votes(v, set) || live != nil && live.MasterEligible
 	}
-	voters := 0
-	for _, s := range v.Record.Sets {
-		if eligible(s.Name) {
-			voters += s.Replicas
-		}
-	}
-	return eligible(p.Set) && voters < 3
+	return eligible(p.Set) && Total(v.Record.Sets, func(s model.RecordedSet) bool { return eligible(s.Name) }) < 3
 }
 
 // MajorityWithout reports whether most of the nodes that vote, an odd number, are members without the one
 // in a pod, or it is none of them: its volume may then go with it, and the others elect a master.
 func MajorityWithout(v *View, p *model.Pod) bool {
 	all, members := 0, 0
-	for _, s := range v.Record.Sets {
-		if !Votes(v, s.Name) {
-			continue
-		}
-		for ordinal := range s.Replicas {
-			all++
-			if q := v.Pod(s.Name, ordinal); q != nil && q.Name != p.Name && v.Member(q.NodeName) {
-				members++
-			}
+	for _, q := range Expected(v, Voting(v)) {
+		all++
+		if q != nil && q.Name != p.Name && v.Member(q.NodeName) {
+			members++
 		}
 	}
 	return !Votes(v, p.Set) || members*2 > all-1+all%2
@@ -149,29 +134,14 @@ func Refilled(v *View) bool {
 
 // excluded are the pods whose nodes are members that we exclude.
 func excluded(v *View) iter.Seq[*model.Pod] {
-	return func(yield func(*model.Pod) bool) {
-		if v.Record.Exclusions == nil {
-			return
-		}
-		ids := model.Listed(v.Record.Exclusions.IDs)
-		for i := range v.Observed.Pods {
-			p := &v.Observed.Pods[i]
-			is := func(n model.Node) bool { return n.Name == p.NodeName && slices.Contains(ids, n.ID) }
-			if slices.ContainsFunc(v.Observed.Database.Nodes, is) && !yield(p) {
-				return
-			}
-		}
-	}
+	return model.Where(v.Observed.Pods, func(p *model.Pod) bool { return Excluded(v, p) })
 }
 
 // Excluded reports whether the node of a pod is a member that we exclude.
 func Excluded(v *View, p *model.Pod) bool {
-	for q := range excluded(v) {
-		if q.UID == p.UID {
-			return true
-		}
-	}
-	return false
+	return v.Record.Exclusions != nil && model.Any(v.Observed.Database.Nodes, func(n *model.Node) bool {
+		return n.Name == p.NodeName && model.InList(v.Record.Exclusions.IDs, n.ID)
+	})
 }
 
 // DrainedPods are the names of the pods that stay and whose nodes we exclude, joined by commas.

@@ -41,6 +41,11 @@ func ExtraDisks(v *View, p *model.Pod) []string {
 	return extra
 }
 
+// anySet reports whether something holds for a recorded set.
+func anySet(v *View, is func(v *View, set string) bool) bool {
+	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return is(v, s.Name) })
+}
+
 // LostDisks are the disks of a pod that it would come back without, recreated now: its StatefulSet has no claim
 // template of them and CrateDB may have started on them, or its template does not mount one on which it has written.
 func LostDisks(v *View, p *model.Pod) []string {
@@ -58,12 +63,9 @@ func LostDisks(v *View, p *model.Pod) []string {
 
 // written reports whether CrateDB has written on a disk of a pod.
 func written(v *View, p *model.Pod, disk string) bool {
-	for c := range ClaimsOf(v, p.Set, p.Ordinal) {
-		if c.Template == disk && !c.Blank() {
-			return true
-		}
-	}
-	return false
+	return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
+		return c.Set == p.Set && c.Ordinal == p.Ordinal && c.Template == disk && !c.Blank()
+	})
 }
 
 // DisksInUse are the disks of a list that nodes of a StatefulSet have, separated by commas: a template without
@@ -90,10 +92,9 @@ func HasDisk(v *View, p *model.Pod, disk string) bool {
 // MarksOf are the marks of the templates of pods whose nodes have any of these disks, separated by commas.
 func MarksOf(v *View, set, disks string) string {
 	var marks []string
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range PodsOf(v, set) {
 		has := func(disk string) bool { return HasDisk(v, p, disk) }
-		if p.Set == set && p.Template != "" && !slices.Contains(marks, p.Template) && slices.ContainsFunc(model.Listed(disks), has) {
+		if p.Template != "" && !slices.Contains(marks, p.Template) && slices.ContainsFunc(model.Listed(disks), has) {
 			marks = append(marks, p.Template)
 		}
 	}
@@ -124,8 +125,8 @@ func disksBeside(v *View, set string, all, others []model.VolumeTemplate) (out [
 	if !known || live == nil || !live.Ours {
 		return nil
 	}
-	for i := range all {
-		if w := &all[i]; w.Set == set && model.DataVolume(w.Name) && templateIn(others, set, w.Name) == nil {
+	for w := range model.Each(all) {
+		if w.Set == set && model.DataVolume(w.Name) && templateIn(others, set, w.Name) == nil {
 			out = append(out, *w)
 		}
 	}
@@ -163,7 +164,8 @@ func AllEven(v *View) bool { return !v.AnyPod(func(p *model.Pod) bool { return u
 // which copies are: what else is to be done waits for the restarts that end it. A group that has left the
 // definition is drained as it is.
 func AnyMixed(v *View) bool {
-	return !v.Suspending && AnyPodLacksCopies(v) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return v.DesiredSet(s.Name) != nil && Mixed(v, s.Name) })
+	mixed := func(v *View, set string) bool { return v.DesiredSet(set) != nil && Mixed(v, set) }
+	return !v.Suspending && AnyPodLacksCopies(v) || anySet(v, mixed)
 }
 
 // BehindMissingDisk is a pod that the StatefulSet controller does not create, or does not delete, because a pod of
@@ -185,8 +187,8 @@ func BehindMissingDisk(v *View, set string) string {
 			lacks = lacks || LacksDisk(v, p)
 		}
 	}
-	for i := range v.Observed.Pods {
-		if p := &v.Observed.Pods[i]; lacks && p.Set == set && p.Ordinal >= live.Replicas && !p.Terminating {
+	for p := range PodsOf(v, set) {
+		if lacks && p.Ordinal >= live.Replicas && !p.Terminating {
 			return p.Name
 		}
 	}
@@ -201,5 +203,118 @@ func BehindDiskWithoutMaster(v *View, set string) bool {
 
 // AnyBehindMissingDisk reports whether any StatefulSet has such a pod.
 func AnyBehindMissingDisk(v *View) bool {
-	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return BehindMissingDisk(v, s.Name) != "" })
+	return anySet(v, func(v *View, set string) bool { return BehindMissingDisk(v, set) != "" })
+}
+
+// A pod has the volumes of its StatefulSet's claim templates, which Kubernetes never changes, and uses
+// those that the pod template mounts, which changes at any time. So a disk goes from one pod at a time:
+// the template does without it for as long as that pod restarts, and every other pod that
+// vanishes before or afterwards comes back with all its disks.
+
+// AnySurplus reports whether any StatefulSet of the cluster has such a disk.
+func AnySurplus(v *View) bool {
+	return anySet(v, func(v *View, set string) bool { return len(SurplusDisks(v, set)) > 0 })
+}
+
+// SurplusOf are those of them that a pod uses, separated by commas; "" for none.
+func SurplusOf(v *View, p *model.Pod) string {
+	var out []string
+	for _, w := range SurplusDisks(v, p.Set) {
+		if p.Uses(w.Name) {
+			out = append(out, w.Name)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// SurplusUnused reports whether a StatefulSet may be recreated without its surplus disks: all its pods are
+// there, and none uses one.
+func SurplusUnused(v *View, set string) bool {
+	live := v.Live(set)
+	if live == nil || live.Terminating || len(SurplusDisks(v, set)) == 0 {
+		return false
+	}
+	for ordinal := range live.Replicas {
+		if p := v.Pod(set, ordinal); p == nil || p.Terminating || SurplusOf(v, p) != "" {
+			return false
+		}
+	}
+	return live.Replicas > 0 || len(v.Record.Suspended) == 0
+}
+
+// Removes reports whether a restart is under way that brings this pod back with fewer disks.
+func Removes(v *View, p *model.Pod) bool {
+	return Restarting(v) && v.Record.Operation.Restart.Removes == p.UID && SurplusOf(v, p) != ""
+}
+
+// Narrowing are the disks that the template of a StatefulSet is to do without now, separated by
+// commas; "" for none. It is so from when all is ready for one pod to restart until another one of
+// its name is there, and not for longer than a pod may take (volume.Removed).
+func Narrowing(v *View, set string) string {
+	if !Restarting(v) {
+		return ""
+	}
+	r, step := v.Record.Operation.Restart, v.Record.Operation.Step
+	if !r.Narrow || r.Set != set {
+		return ""
+	}
+	if step != model.StepLock && step != model.StepDown {
+		return ""
+	}
+	if p := PodNamed(v, r.Pod); p != nil && p.UID != r.PodUID {
+		return ""
+	}
+	var out []string
+	for _, w := range SurplusDisks(v, set) {
+		out = append(out, w.Name)
+	}
+	return strings.Join(out, ",")
+}
+
+// Narrow reports whether the live template of a StatefulSet does without a surplus disk: a pod that is
+// made now comes without it.
+func Narrow(v *View, set string) bool {
+	live := v.Live(set)
+	return live != nil && slices.ContainsFunc(SurplusDisks(v, set), func(w model.VolumeTemplate) bool {
+		return model.InList(live.Unused, w.Name)
+	})
+}
+
+// AnyNarrow reports whether that is so of any StatefulSet of the cluster.
+func AnyNarrow(v *View) bool { return anySet(v, Narrow) }
+
+// IsToUse are the disks that a pod has a volume of and does not use, though it is to: they are desired, or
+// its node was not found empty before it came back without them.
+func IsToUse(v *View, p *model.Pod) []string {
+	surplus := func(name string) bool {
+		return slices.ContainsFunc(SurplusDisks(v, p.Set), func(w model.VolumeTemplate) bool { return w.Name == name })
+	}
+	return slices.DeleteFunc(model.Listed(p.Unused), func(name string) bool {
+		return !HasTemplate(v, p.Set, name) || surplus(name) && v.Record.Removing.Has(p.UID)
+	})
+}
+
+// LacksUse are those of them that its template has: the next restart of the pod brings them.
+func LacksUse(v *View, p *model.Pod) []string {
+	live := v.Live(p.Set)
+	if p.Unused == "" || live == nil {
+		return nil // as of most pods
+	}
+	return slices.DeleteFunc(IsToUse(v, p), func(name string) bool { return model.InList(live.Unused, name) })
+}
+
+// LacksCopies reports whether a pod has come back without a disk, and its node was not found empty before. The
+// copies on that disk are missing. A restart of the pod brings them back. Where none is removed it is a further
+// disk, on which something is only if CrateDB has written on it.
+func LacksCopies(v *View, p *model.Pod) bool {
+	lacks := LacksUse(v, p)
+	if len(lacks) == 0 || v.Record.Removing != nil {
+		return len(lacks) > 0 && !v.Record.Removing.Has(p.UID)
+	}
+	return slices.ContainsFunc(lacks, func(disk string) bool { return written(v, p, disk) })
+}
+
+// AnyPodLacksCopies reports whether there is such a pod.
+func AnyPodLacksCopies(v *View) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return LacksCopies(v, p) })
 }

@@ -46,8 +46,7 @@ func JoinedBefore(v *View, set, template string) bool {
 // SQLPod is a pod whose node answers as a member of this cluster, a ready one first; "" for none.
 func (v *View) SQLPod() string {
 	id, notReady := v.ExpectedID(), ""
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		if a := v.Answer(p.Name); p.Terminating || a == nil || a.ClusterID != id || id == "" {
 			continue
 		}
@@ -65,8 +64,7 @@ func (v *View) SQLPod() string {
 // more; "" for none. A node that is no master may be behind, and two of them may be so alike.
 func SecondPod(v *View) string {
 	first, master, second := v.SQLPod(), "", ""
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		n := NodeNamed(v, p.NodeName)
 		if a := v.Answer(p.Name); p.Terminating || n == nil || a == nil || a.ClusterID != v.ExpectedID() {
 			continue
@@ -102,10 +100,36 @@ func (v *View) NameTwice() (model.Reason, bool) {
 // UnreachableBut is nodes-answer: a node in sys.nodes does not answer. The node of this name
 // does not count: it is about to be restarted, which may heal it. "" leaves out none.
 func (v *View) UnreachableBut(name string) (model.Reason, bool) {
-	for i := range v.Observed.Database.Nodes {
-		if n := &v.Observed.Database.Nodes[i]; n.Version == "" && n.Name != name {
+	for n := range model.Each(v.Observed.Database.Nodes) {
+		if n.Version == "" && n.Name != name {
 			return gates.NodesAnswer(n.Name)
 		}
 	}
 	return model.Reason{}, false
+}
+
+// SoleVoter is the set of the only master-eligible node; "" where there are more, or none.
+func SoleVoter(v *View) string {
+	set := ""
+	for at := range Expected(v, Voting(v)) {
+		if set != "" {
+			return ""
+		}
+		set = at.Set
+	}
+	return set
+}
+
+// Voting are the recorded sets whose nodes the definition makes master-eligible.
+func Voting(v *View) []model.RecordedSet {
+	return slices.DeleteFunc(slices.Clone(v.Record.Sets), func(s model.RecordedSet) bool { return !Votes(v, s.Name) })
+}
+
+// HasMaster reports whether there is contact and a master. Without a master no node can join.
+func HasMaster(v *View) bool { return v.Contact() && v.Observed.Database.MasterNode != "" }
+
+// Votes reports whether the definition makes the nodes of a set master-eligible.
+func Votes(v *View, set string) bool {
+	w := v.DesiredSet(set)
+	return w != nil && w.MasterEligible
 }

@@ -31,8 +31,8 @@ func YellowByLeaving(v *View) bool {
 	if held == nil {
 		return false
 	}
-	for i := range v.Observed.Database.Tables {
-		if table := &v.Observed.Database.Tables[i]; held[table.Name] && !strings.Contains(table.Replicas, "-") {
+	for table := range model.Each(v.Observed.Database.Tables) {
+		if held[table.Name] && !strings.Contains(table.Replicas, "-") {
 			return false
 		}
 	}
@@ -51,8 +51,7 @@ func onlyByVersion(v *View, leaving bool) map[string]bool {
 		id    int
 	}
 	missing, primaries, on := map[shard]int64{}, map[shard]string{}, map[shard]map[string]bool{}
-	for i := range db.Shards {
-		s := &db.Shards[i]
+	for s := range model.Each(db.Shards) {
 		key := shard{s.Table, s.ID}
 		if s.Node == "" {
 			missing[key]++
@@ -118,8 +117,8 @@ func dataNodes(v *View) map[string]dataNode {
 	for i := range v.Observed.Database.Nodes {
 		n, master := &v.Observed.Database.Nodes[i], false
 		node := dataNode{version: n.Version, node: n}
-		for j := range v.Observed.Pods {
-			if p := &v.Observed.Pods[j]; p.NodeName == n.Name {
+		for p := range model.Each(v.Observed.Pods) {
+			if p.NodeName == n.Name {
 				w := v.DesiredSet(p.Set)
 				master, node.leaves = w != nil && !w.Data, p.Ordinal >= Target(v, p.Set)
 			}

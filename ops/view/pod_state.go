@@ -61,8 +61,7 @@ func whyLeft(v *View, p *model.Pod) string {
 func whyMissing(v *View, name string) string {
 	set := name[:strings.LastIndexByte(name, '-')]
 	var other *model.KubernetesEvent
-	for i := range v.Observed.Explained.Events {
-		e := &v.Observed.Explained.Events[i]
+	for e := range model.Each(v.Observed.Explained.Events) {
 		ours := e.Kind == "StatefulSet" && e.Name == set
 		if ours && e.Pod == name {
 			return refusedWords(e)
@@ -130,8 +129,8 @@ func clock(at time.Time) string { return at.UTC().Format("15:04:05") + " UTC" }
 // whyStuck is what events say of a pod that is being made, and of its claims.
 func whyStuck(v *View, p *model.Pod) string {
 	words := ""
-	for i := range v.Observed.Explained.Events {
-		if e := &v.Observed.Explained.Events[i]; e.Pod == p.Name && e.Kind == "Pod" && beingCreated(p) {
+	for e := range model.Each(v.Observed.Explained.Events) {
+		if e.Pod == p.Name && e.Kind == "Pod" && beingCreated(p) {
 			words += "; " + e.Reason + ": " + e.Message + lastSeen(e)
 		}
 	}
@@ -173,8 +172,8 @@ func pendingClaims(v *View, p *model.Pod) string {
 			continue
 		}
 		said := ""
-		for j := range v.Observed.Explained.Events {
-			if e := &v.Observed.Explained.Events[j]; e.Kind == "PersistentVolumeClaim" && e.Name == c.Name {
+		for e := range model.Each(v.Observed.Explained.Events) {
+			if e.Kind == "PersistentVolumeClaim" && e.Name == c.Name {
 				said = ": " + e.Message + lastSeen(e)
 			}
 		}

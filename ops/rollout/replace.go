@@ -2,7 +2,10 @@ package rollout
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
@@ -107,8 +110,7 @@ func nextStuckPod(v *view.View) *model.Pod {
 // it. And a restart waits for its own pod.
 func stuckPodBut(v *view.View, but func(*model.Pod) bool) *model.Pod {
 	var found *model.Pod
-	for i := range v.Observed.Pods {
-		p := &v.Observed.Pods[i]
+	for p := range model.Each(v.Observed.Pods) {
 		if p.Terminating {
 			return nil
 		}
@@ -196,5 +198,150 @@ func losesVolume(t *pass.Pass, p *model.Pod, a *model.Action) {
 	if view.DeletedClaim(&t.View, p) != nil {
 		askFirst(t, a, p)
 		a.LosesVolume, a.Whole = true, t.Observed.Database.AsHealthy()
+	}
+}
+
+// ReplaceNamed recreates the stuck pod that a person has named. It comes before any other one, whatever template
+// it is on: where two faults meet, the order of the sets may wait for ever, and the person has decided it. What is
+// safe is not theirs to decide.
+func ReplaceNamed(t *pass.Pass) {
+	p := commandedPod(&t.View)
+	if p == nil {
+		return
+	}
+	a := model.Action{Kind: model.ActionReplaceStuckPod, Pod: p.Name, PodUID: p.UID}
+	if view.ProcessRuns(p) || t.Contact() && t.SQLPod() != "" {
+		// A process that does not run cannot be asked itself.
+		askFirst(t, &a, p)
+	}
+	why := cmp.Or(staysAnyhow(&t.View, p), mayBeMember(&t.View, p), staysNow(t))
+	if why == "" && view.ProcessRuns(p) && a.Ask == "" {
+		why = "its process runs, and there is nobody who can be asked whether its node is a member"
+	}
+	if claim, kept := claimKeeps(&t.View, p); why == "" && kept != "" {
+		why = gates.ClaimBeingDeleted(claim, p.Name, kept).Message
+	}
+	if why != "" {
+		t.EndsIn(view.PodLimit(&t.View) - t.Elapsed(view.StartedOrCreated(p)))
+		t.Wait(gates.ReplacePodWaits(p.Name, why))
+		return
+	}
+	losesVolume(t, p, &a)
+	replace(t, p, a)
+}
+
+// commandedPod is the pod that a command names by its name and UID; nil where it has gone or
+// is on its way out. A pod with another UID is another pod, which nobody has looked at.
+func commandedPod(v *view.View) *model.Pod {
+	name, uid, _ := strings.Cut(v.Commanded.ReplacePod, "/")
+	if p := view.PodNamed(v, name); p != nil && uid != "" && p.UID == uid && !p.Terminating {
+		return p
+	}
+	return nil
+}
+
+// staysAnyhow says why the pod is not one to replace, and only another act of a person or of
+// Kubernetes changes that; "" where it is.
+func staysAnyhow(v *view.View, p *model.Pod) string {
+	live := v.Live(p.Set)
+	switch {
+	case p.Ready:
+		return "it is ready; `stevedore restart` restarts the cluster's pods, each behind every gate"
+	case !templateSeen(live):
+		return "its StatefulSet is not stevedore's, or Kubernetes has not seen its newest template yet"
+	}
+	if disks := view.LostDisks(v, p); len(disks) > 0 {
+		return "its StatefulSet is without the claim template or the mount of " + strings.Join(disks, ", ") + ", and it would come back without that disk"
+	}
+	if wrote := view.WroteNewer(v, p, live); wrote != "" {
+		return fmt.Sprintf("its volume was written by CrateDB %s, and it would come back on %s, which cannot read that", wrote, live.Version)
+	}
+	return ""
+}
+
+// mayBeMember says why the pod's node is a member, or may be one; "" where nobody knows of it
+// and it has had its time. A command takes nothing away from what a stuck pod is otherwise.
+func mayBeMember(v *view.View, p *model.Pod) string {
+	_, unread := view.NodesWait(v)
+	left := view.PodLimit(v) - v.Elapsed(view.StartedOrCreated(p))
+	until := v.Now.Add(left).UTC().Format(time.TimeOnly) + " UTC"
+	switch runs := view.ProcessRuns(p); {
+	case v.Member(p.NodeName):
+		return "its node is a member of the cluster, with shards on it as any other"
+	case unread:
+		return "the cluster has to be asked for its nodes, and does not say them"
+	case runs && !view.HasMaster(v) && left > 0:
+		return "nobody can say whether its node joins, and it still has time until " + until
+	case !view.Replaceable(v, p) && v.Contact():
+		return "its node may be what the cluster waits for"
+	case !view.Replaceable(v, p):
+		return "the cluster has to be asked whether its node is a member, and nobody answers"
+	}
+	return ""
+}
+
+// staysNow says what else has to end before; "" for nothing.
+func staysNow(t *pass.Pass) string {
+	switch a := t.Decision.Disruptive; {
+	case a != nil:
+		return "another node is taken down in this moment"
+	case view.AnyNarrow(&t.View):
+		return "a StatefulSet is without a disk for the moment in which a pod of it restarts, and this one would come back without it"
+	case t.AnyPod(func(q *model.Pod) bool { return q.Terminating }):
+		return "another pod is on its way out"
+	case !aim.Applied(&t.View), !t.Observed.Applied.Effective.Equal(t.Decision.Effective):
+		return "what is desired by now is not applied yet"
+	}
+	return ""
+}
+
+// claimsWait: an upgrade would stop at a pod whose claim is being deleted. It does not begin: a
+// cluster does not stay on two versions for long, and nodes that the remedy may need come after an
+// upgrade. What else the gate asks is asked when it is the pod's turn.
+func claimsWait(t *pass.Pass) bool {
+	for p, c := range view.DeletedClaims(&t.View) {
+		switch n := view.NodeNamed(&t.View, p.NodeName); {
+		case !c.Replace:
+			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.NobodyAgreed))
+		case view.FewVoters(&t.View, p):
+			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.FewVoters))
+		case n != nil && len(n.Sole) > 0:
+			t.Wait(gates.ClaimBeingDeleted(c.Name, p.Name, gates.SoleCopiesOn(n.Sole)))
+		default:
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// claimKeeps says why a pod whose node is no member stays with its volume; "" where no claim of it
+// is being deleted, or where it may go: a person has agreed, and each shard has a started primary
+// without it. Then nothing waits for what is on the volume.
+func claimKeeps(v *view.View, p *model.Pod) (claim, why string) {
+	c, db := view.DeletedClaim(v, p), &v.Observed.Database
+	switch {
+	case c == nil:
+		return "", ""
+	case !c.Replace:
+		why = gates.NobodyAgreed
+	case !view.HasMaster(v), db.Recovered != model.Yes, !view.Absent(v, p.NodeName), v.SQLPod() == "", red(&db.Health), red(&db.ClusterHealth), db.Health.Colour == model.ColourUnknown:
+		why = gates.NotProven
+	case !db.DeniedKnown, len(db.Denied) > 0:
+		why = gates.CopiesHidden
+	case !view.MajorityWithout(v, p):
+		why = gates.NotProven
+	}
+	return c.Name, why
+}
+
+func red(h *model.Health) bool { return h.Colour == model.Red || h.Missing > 0 }
+
+// sayKeptVolumes names the stuck pods that stay with their volumes.
+func sayKeptVolumes(t *pass.Pass) {
+	for p := range view.DeletedClaims(&t.View) {
+		if claim, why := claimKeeps(&t.View, p); why != "" && !p.Ready && !p.Terminating {
+			t.Wait(gates.ClaimBeingDeleted(claim, p.Name, why))
+		}
 	}
 }
