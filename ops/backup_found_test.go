@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,14 @@ func TestASnapshotThatIsInNoListAnyMoreHasFailed(t *testing.T) {
 				r.snapshots = nil
 			}
 		}, 1},
-		{"and the repository shows nothing", func(w *world) { w.silent = true }, 2},
+		{"and the repository shows nothing", func(w *world) {
+			for _, r := range w.repositories {
+				for _, s := range r.snapshots {
+					s.state, s.finished = model.SnapshotFailed, w.now
+				}
+			}
+			w.silent = true
+		}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := backedUpWorld(t)
@@ -198,6 +206,39 @@ func TestNoSnapshotBeginsBesideOneThatTheReadingShows(t *testing.T) {
 			runs = false
 			w.calm(20)
 			assert.Contains(t, w.taken(), due+" SUCCESS", "it is taken after that one")
+		})
+	}
+}
+
+// No reading has a list in the pass in which the next one begins: the executor asks for one.
+func TestNoSnapshotBeginsBesideOneThatOnlyTheLastLookShows(t *testing.T) {
+	for name, repository := range map[string]string{"in its repository": "", "in a former one": "stevedore_former"} {
+		t.Run(name, func(t *testing.T) {
+			w := backedUpWorld(t)
+			w.ahead(10 * time.Minute)
+			w.calm(60)
+			if repository == "" {
+				repository = firstOf(w.repositories)
+			} else {
+				w.repositories[repository] = &toyRepository{}
+			}
+			other := &toySnapshot{name: model.SnapshotName("some", w.now), what: "ALL", state: model.SnapshotInProgress, looks: 30}
+			w.repositories[repository].snapshots = append(w.repositories[repository].snapshots, other)
+			w.ahead(10 * time.Minute)
+			said := 0
+			for i := 0; other.state == model.SnapshotInProgress; i++ {
+				require.Less(t, i, 60)
+				d := afterPasses(t, w, 1)
+				if slices.Contains(reasons(d.Waits), "backup-waits") && strings.Contains(messages(d.Waits), "snapshot "+other.name+" is still being taken") {
+					said++
+				}
+				if other.state == model.SnapshotInProgress {
+					require.Len(t, w.taken(), 2, "none begins beside it")
+				}
+			}
+			assert.Greater(t, said, 10, "status says what it waits for")
+			w.calm(60)
+			assert.Contains(t, w.taken(), "stevedore-often-20260102t032000z SUCCESS", "it is taken after that one")
 		})
 	}
 }

@@ -17,6 +17,8 @@ var backups = []mutation{
 	{"a repository that shows nothing says nothing of what ran", "missing", "if len(b.Taken) > 0 && ", "if len(b.Taken) > 1<<30 && ", "ops", "TestASnapshotThatSucceededBeforeItsRepositoryBecameUnreachableHasNotFailed"},
 	{"nodes of two versions wait for no snapshot", "takes", "(len(db.Nodes) == 0 || snapshots.OneVersion(db)) && (", "(", "ops", "TestAnUpgradeThatStoppedHalfwayWaitsForNoSnapshot"},
 	{"success is said after the repository is there", "Verify", "backup.Unsettled(&t.View) || ", "", "ops", "TestAnotherRepositoryWaitsForTheSnapshotAndVerifiedForThat"},
+	{"none begins beside one of ours that runs", "beginSnapshot", "return s.RunsOfOurs() && s.Name != a.Snapshot", "return false", "ops/execute", "TestNoSnapshotIsAskedForBesideOneOfOurs"},
+	{"and a reading shows what it waits for", "Result", "b.Listed = time.Time{} // a reading has to show what is waited for", "", "ops", "TestNoSnapshotBeginsBesideOneThatOnlyTheLastLookShows"},
 	{"a repository that is gone is created again", "beginSnapshot", "if len(found) == 0 {", "if false && len(found) == 0 {", "ops/execute", "TestNoSnapshotIsAskedOfARepositoryThatSomebodyHasDropped"},
 	{"only what is ours is in the folder", "setRepository", "!ours {", "false && !ours {", "ops/execute", "TestARepositoryIsCreatedOrVerifiedAndLookedInto"},
 	{"a sys.jobs without its own query says nothing", "jobs", "if err == nil && !JobsShown(rows, query) {", "if false {", "ops/execute", "TestNothingIsAskedForBehindWhatCrateDBDoesNotShow"},

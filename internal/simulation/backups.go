@@ -300,5 +300,6 @@ func (o objects) List(context.Context, string, string) ([]model.ListedSnapshot, 
 	if err != nil {
 		return nil, err
 	}
+	o.d.looked.snapshotsAt = w.now
 	return rows, o.d.after(f)
 }

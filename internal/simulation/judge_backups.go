@@ -40,6 +40,9 @@ func (j *judge) asksSnapshot(w *world, d *daemon, repository, name string) {
 	if c := &w.commits[d.want]; c.backups == nil {
 		w.violate("H", "%s is asked for, and the definition has no snapshots", name)
 	}
+	if d.looked.snapshotsAt == 0 {
+		w.violate("snapshot", "%s is asked for, and the daemon has not looked whether another one runs", name)
+	}
 	j.quietly(w, d, name)
 }
 
@@ -48,8 +51,9 @@ func (j *judge) asksSnapshot(w *world, d *daemon, repository, name string) {
 // store begins whenever that answers again.
 func (j *judge) beginsSnapshot(w *world, d *daemon, r *repository, s *snapshotTaken, held bool) {
 	w.eachSnapshot(func(_ *repository, o *snapshotTaken) {
-		// One that the store has held was given up: it is listed only when it is looked for, and CrateDB takes several.
-		if o.state == model.SnapshotInProgress && scheduleOf(o.name) != "" && !o.held {
+		// One that the store has held was given up: no reading need have it, but the last look does.
+		unseen := o.held && (held || o.began >= d.looked.snapshotsAt || w.now < w.listingBehind && o.began >= w.behindSince)
+		if o.state == model.SnapshotInProgress && scheduleOf(o.name) != "" && !unseen {
 			w.violate("snapshot", "%s begins while %s runs", s.name, o.name)
 		}
 	})

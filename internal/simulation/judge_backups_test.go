@@ -45,6 +45,21 @@ func TestTheJudgeOfSnapshotsNotices(t *testing.T) {
 			taken(w, late)
 			w.judge.beginsSnapshot(w, w.daemons[0], &w.known[0], &snapshotTaken{name: oursPrefix + "now-20260102t030501z"}, false)
 		}},
+		{"two at once, of which the store has held one, and the last look shows it", "snapshot", func(w *world) {
+			late := running
+			late.held = true
+			taken(w, late)
+			w.now += minute
+			w.daemons[0].looked.snapshotsAt = w.now
+			w.judge.beginsSnapshot(w, w.daemons[0], &w.known[0], &snapshotTaken{name: oursPrefix + "now-20260102t030501z"}, false)
+		}},
+		{"nobody has looked whether another one runs", "snapshot", func(w *world) {
+			w.judge.asksSnapshot(w, w.daemons[0], w.known[0].name, oursPrefix+"now-20260102t030501z")
+		}},
+		{"somebody has", "", func(w *world) {
+			w.daemons[0].looked.snapshotsAt = w.now
+			w.judge.asksSnapshot(w, w.daemons[0], w.known[0].name, oursPrefix+"now-20260102t030501z")
+		}},
 		{"nodes of two versions", "snapshot", func(w *world) {
 			w.templates[w.slots[w.used[0]].pod.template].version = upgradeTo
 			w.slots[w.used[1]].pod.template = len(w.templates)

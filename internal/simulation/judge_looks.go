@@ -14,24 +14,25 @@ import (
 // when it was asked last. The judge does not ask what an executor makes of an answer: what
 // it was told it knows, and what happens after that no look could show.
 type looks struct {
-	allocation string              // cluster.routing.allocation.enable; "" before it is asked
-	lacking    string              // a table that was not green; "" before that is asked, too
-	tablesAt   millis              // when that was asked; 0 before it is
-	excluded   string              // cluster.routing.allocation.exclude._id
-	excludedAt millis              // 0 before it is asked
-	inForce    bool                // it counted: nobody had changed another key after it
-	members    uint64              // the slots whose nodes are listed; 0 before they are
-	masterless bool                // a member was asked for the master, and knew none
-	well       string              // a pod whose own node let somebody in, or said that it has a master
-	recovered  bool                // a node was asked by its superuser, and knows more users than that one
-	moving     string              // a table of which a copy was not started; "" before that is asked
-	filtered   int                 // tables with filters of their own
-	pinsAt     millis              // when the filters of a table were asked
-	restores   bool                // it has asked for tables of a snapshot
-	secret     model.SecretVersion // of the one whose password is set
-	asked      uint64              // the questions that were asked, as bits
-	found      string              // a rule whose question found something, or had no answer
-	jobsLog    string              // the live setting as it was shown first; "" before it is asked
+	allocation  string              // cluster.routing.allocation.enable; "" before it is asked
+	lacking     string              // a table that was not green; "" before that is asked, too
+	tablesAt    millis              // when that was asked; 0 before it is
+	excluded    string              // cluster.routing.allocation.exclude._id
+	excludedAt  millis              // 0 before it is asked
+	inForce     bool                // it counted: nobody had changed another key after it
+	members     uint64              // the slots whose nodes are listed; 0 before they are
+	masterless  bool                // a member was asked for the master, and knew none
+	well        string              // a pod whose own node let somebody in, or said that it has a master
+	recovered   bool                // a node was asked by its superuser, and knows more users than that one
+	moving      string              // a table of which a copy was not started; "" before that is asked
+	filtered    int                 // tables with filters of their own
+	pinsAt      millis              // when the filters of a table were asked
+	restores    bool                // it has asked for tables of a snapshot
+	secret      model.SecretVersion // of the one whose password is set
+	asked       uint64              // the questions that were asked, as bits
+	found       string              // a rule whose question found something, or had no answer
+	snapshotsAt millis              // when sys.snapshots was listed; 0 before it is
+	jobsLog     string              // the live setting as it was shown first; "" before it is asked
 }
 
 // lists notes the nodes that are told to a daemon.

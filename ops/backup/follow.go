@@ -57,13 +57,16 @@ func compare(t *pass.Pass) {
 			ours = append(ours, s)
 		}
 	}
-	waited := b.Listed.IsZero() && b.Running == nil && b.Due.Schedule != "" && t.Elapsed(b.Waiting) >= missingFor
+	since := awaits(b)
+	waited := b.Listed.IsZero() && !since.IsZero() && t.Elapsed(since) >= missingFor
 	known := len(b.Taken) > 0 || b.Running != nil && !b.Running.Asked.IsZero()
 	if len(ours) == 0 && known && !waited {
 		return
 	}
-	if b.Listed.IsZero() && model.Any(db.Listing, func(s *model.ListedSnapshot) bool { return runsOfOurs(s) && s.Repository != b.Repository.Name }) {
-		return // the record of it was lost: it is waited for
+	if b.Listed.IsZero() && model.Any(db.Listing, func(s *model.ListedSnapshot) bool {
+		return s.RunsOfOurs() && (s.Repository != b.Repository.Name || b.Running != nil && b.Running.Name != s.Name)
+	}) {
+		return // it cannot be followed, and is waited for: each reading lists it
 	}
 	b.Listed = db.Listed
 	taken := slices.Clone(b.Taken)
@@ -90,10 +93,15 @@ func compare(t *pass.Pass) {
 	resumeFrom(t, ours)
 }
 
-// runsOfOurs reports whether a row of a list is a snapshot of ours that runs, in whichever repository.
-func runsOfOurs(s *model.ListedSnapshot) bool {
-	_, _, ours := model.SnapshotOf(s.Name)
-	return ours && s.State == model.SnapshotInProgress
+// awaits is since when a snapshot waits that nobody has asked for; zero where none does.
+func awaits(b *model.Backups) time.Time {
+	switch {
+	case b.Running == nil && b.Due.Schedule != "":
+		return b.Waiting
+	case b.Running != nil && b.Running.Asked.IsZero():
+		return b.Running.Began
+	}
+	return time.Time{}
 }
 
 // resumeFrom takes the windows of a record that was lost from the names of the snapshots, and one that

@@ -36,6 +36,8 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 		switch result.Code {
 		case model.ResultMissing:
 			b.Repository.Settings, b.Repository.Nodes = "", "" // somebody has dropped it: what is in it stays
+		case model.ResultWaits:
+			b.Listed = time.Time{} // a reading has to show what is waited for
 		case model.ResultRefused:
 			running.Refused = result.Message
 		default:

@@ -253,7 +253,7 @@ func held(t *pass.Pass) string {
 func another(v *view.View) string {
 	for i := range v.Observed.Database.Listing {
 		s, recorded := &v.Observed.Database.Listing[i], v.Record.Backups.Running
-		if runsOfOurs(s) && (recorded == nil || s.Name != recorded.Name) {
+		if s.RunsOfOurs() && (recorded == nil || s.Name != recorded.Name) {
 			return s.Name
 		}
 	}
@@ -323,7 +323,7 @@ func ask(t *pass.Pass) {
 		return
 	}
 	why := held(t)
-	if t.Record.Backups.Listed.IsZero() {
+	if why == "" && t.Record.Backups.Listed.IsZero() {
 		why = "it is not known which snapshots there are"
 	}
 	if why != "" {

@@ -70,6 +70,12 @@ func (t Tools) answering(ctx context.Context, a model.Action, verbs ...string) (
 
 // snapshots are those of one repository, listed anew.
 func (t Tools) snapshots(ctx context.Context, a model.Action) ([]model.ListedSnapshot, error) {
+	all, err := t.allSnapshots(ctx, a)
+	return slices.DeleteFunc(all, func(s model.ListedSnapshot) bool { return s.Repository != a.Repository }), err
+}
+
+// allSnapshots are those of all repositories, listed anew.
+func (t Tools) allSnapshots(ctx context.Context, a model.Action) ([]model.ListedSnapshot, error) {
 	password, err := t.password(ctx, model.SecretKey{Name: a.SystemSecret, Key: access.SystemKey}, model.SecretVersion{})
 	if err != nil {
 		return nil, err
@@ -78,7 +84,7 @@ func (t Tools) snapshots(ctx context.Context, a model.Action) ([]model.ListedSna
 	if err != nil {
 		return nil, fmt.Errorf("listing the snapshots of repository %s: %w", a.Repository, err)
 	}
-	return slices.DeleteFunc(all, func(s model.ListedSnapshot) bool { return s.Repository != a.Repository }), nil
+	return all, nil
 }
 
 func dropRepository(name string) string { return "DROP REPOSITORY " + identifier(name) }
@@ -207,7 +213,8 @@ func setRepository(ctx context.Context, a model.Action, t Tools) (model.Result, 
 	return model.Result{Message: message}, nil
 }
 
-// beginSnapshot begins one that is not there yet.
+// beginSnapshot begins one that is not there yet, while no other one of ours runs, in whichever repository. The reading
+// that this was decided on may have had no list, and a statement whose client is gone may have begun one since.
 func beginSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result, error) {
 	s, err := t.answering(ctx, a, "CREATE SNAPSHOT", "DROP SNAPSHOT")
 	if err != nil {
@@ -220,6 +227,13 @@ func beginSnapshot(ctx context.Context, a model.Action, t Tools) (model.Result, 
 	}
 	if len(found) == 0 {
 		return model.Result{Code: model.ResultMissing, Message: "the repository is not there any more: it is created again first"}, nil
+	}
+	all, err := t.allSnapshots(ctx, a)
+	if err != nil {
+		return model.Result{}, err
+	}
+	if i := slices.IndexFunc(all, func(s model.ListedSnapshot) bool { return s.RunsOfOurs() && s.Name != a.Snapshot }); i >= 0 {
+		return model.Result{Code: model.ResultWaits, Message: "snapshot " + all[i].Name + " is still being taken"}, nil
 	}
 	_, failed := s.Exec(ctx, createSnapshot(a.Repository, a.Snapshot, model.Listed(a.SnapshotTables)))
 	switch {

@@ -20,11 +20,15 @@ type listing struct {
 	rows  []model.ListedSnapshot
 	err   error
 	asked int
+	// answers are the listings before the one that fails with err.
+	answers int
 }
 
 func (l *listing) List(context.Context, string, string) ([]model.ListedSnapshot, error) {
-	l.asked++
-	return append([]model.ListedSnapshot{}, l.rows...), l.err
+	if l.asked++; l.asked > l.answers && l.err != nil {
+		return nil, l.err
+	}
+	return append([]model.ListedSnapshot{}, l.rows...), nil
 }
 
 const repository = "stevedore_0a0b0c0d"
@@ -170,7 +174,7 @@ func TestASnapshotBeginsOnce(t *testing.T) {
 			if c.fails != nil {
 				s.fails["CREATE SNAPSHOT"] = c.fails
 			}
-			r, err := execute.Run(t.Context(), a, backupTools(s, &listing{rows: c.in, err: c.listing}))
+			r, err := execute.Run(t.Context(), a, backupTools(s, &listing{rows: c.in, err: c.listing, answers: 1}))
 			assert.Equal(t, []string{statement}, ofRepositories(s))
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
@@ -180,6 +184,42 @@ func TestASnapshotBeginsOnce(t *testing.T) {
 			assert.Equal(t, model.Result{Code: c.code, Message: c.message}, r)
 		})
 	}
+}
+
+func TestNoSnapshotIsAskedForBesideOneOfOurs(t *testing.T) {
+	const name, other = "stevedore-daily-20260101t030000z", "stevedore-often-20260101t025900z"
+	a := model.Action{Kind: model.ActionCreateSnapshot, Pod: "p", SystemSecret: "system", Repository: repository, Snapshot: name}
+	for _, c := range []struct {
+		name  string
+		in    model.ListedSnapshot
+		begun bool
+	}{
+		{"in its repository", aSnapshot(other, "IN_PROGRESS"), false},
+		{"in another one", model.ListedSnapshot{Repository: "stevedore_former", Name: other, State: "IN_PROGRESS"}, false},
+		{"one that has ended", aSnapshot(other, "SUCCESS"), true},
+		{"somebody else's", aSnapshot("nightly", "IN_PROGRESS"), true},
+		{"its own answer was lost", aSnapshot(name, "IN_PROGRESS"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScript("system/real")
+			s.replies = map[string][][][]string{"sys.repositories": {{{"s3"}}}}
+			r, err := execute.Run(t.Context(), a, backupTools(s, &listing{rows: []model.ListedSnapshot{c.in}}))
+			require.NoError(t, err)
+			if c.begun {
+				assert.Len(t, ofRepositories(s), 1)
+				return
+			}
+			assert.Equal(t, model.Result{Code: model.ResultWaits, Message: "snapshot " + other + " is still being taken"}, r)
+			assert.Empty(t, ofRepositories(s))
+		})
+	}
+	t.Run("nobody knows whether one runs", func(t *testing.T) {
+		s := newScript("system/real")
+		s.replies = map[string][][][]string{"sys.repositories": {{{"s3"}}}}
+		_, err := execute.Run(t.Context(), a, backupTools(s, &listing{err: errors.New("the listing has not ended")}))
+		require.ErrorContains(t, err, "the listing has not ended")
+		assert.Empty(t, ofRepositories(s))
+	})
 }
 
 func TestNoSnapshotIsAskedOfARepositoryThatSomebodyHasDropped(t *testing.T) {

@@ -164,6 +164,12 @@ type ListedSnapshot struct {
 // without a time (SysSnapshot.ofMissingInfo).
 func (s *ListedSnapshot) Unread() bool { return s.State != SnapshotInProgress && s.Finished.IsZero() }
 
+// RunsOfOurs reports whether it is a snapshot of ours that runs, in whichever repository.
+func (s *ListedSnapshot) RunsOfOurs() bool {
+	_, _, ours := SnapshotOf(s.Name)
+	return ours && s.State == SnapshotInProgress
+}
+
 // UnreadableTable is a table that makes a snapshot of all tables fail.
 type UnreadableTable struct {
 	Name string

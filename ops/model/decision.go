@@ -319,7 +319,8 @@ const (
 	// are not ours; ResultForeign where it has.
 	ActionSetRepository ActionKind = "set-repository"
 	// ActionCreateSnapshot begins Snapshot in Repository, of SnapshotTables or of all tables;
-	// ResultRefused where CrateDB does not begin it, ResultMissing where the repository is not there.
+	// ResultRefused where CrateDB does not begin it, ResultMissing where the repository is not there,
+	// ResultWaits while another one of ours runs.
 	ActionCreateSnapshot ActionKind = "create-snapshot"
 	// ActionDropSnapshot drops Snapshot of Repository after it was looked at once more: the successful
 	// Newest is there, and Value successful ones without Snapshot.
@@ -474,7 +475,7 @@ const (
 	// ResultPresumed: CrateDB has tables of these names already. An earlier attempt may have made them whose answer was
 	// lost, or somebody else (fetch-tables).
 	ResultPresumed
-	// ResultWaits: something is not so yet, as Message says (swap-tables).
+	// ResultWaits: something is not so yet, as Message says (swap-tables, create-snapshot).
 	ResultWaits
 	// ResultFree: two nodes show no table of the name (fetch-tables).
 	ResultFree
