@@ -48,7 +48,7 @@ func (j *judge) dropsTable(w *world, d *daemon, name string) {
 	switch {
 	case t == nil:
 	case keptOf(name) != "":
-		j.dropsKept(w, t)
+		j.dropsKept(w, d, t)
 	case t.source == "":
 		w.violate("D", "table %s is dropped, which no restore has made", name)
 	case t.presumed && !t.drill:

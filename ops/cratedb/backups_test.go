@@ -3,6 +3,7 @@ package cratedb
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,6 +151,36 @@ func TestAReadingSaysWhatARestoreHasComeTo(t *testing.T) {
 			c.Run("DROP TABLE doc.a", "CREATE TABLE doc.a (mine INT)"+one)
 			c.Settled()
 			assert.Equal(t, model.ResultRefused, restore("doc.a").Code, "somebody else's table of that name")
+		})
+	}
+}
+
+// What an executor looks at before CREATE SNAPSHOT: each node lists what runs, from the cluster state, and sys.jobs
+// has nothing of a statement that does not wait.
+func TestEachNodeListsASnapshotThatRuns(t *testing.T) {
+	for _, version := range releases {
+		t.Run(version, func(t *testing.T) {
+			c := testcluster.Start(t, testcluster.Options{Version: version, Nodes: 3})
+			client := Client{Dialer: c, Listings: &Listings{}, Timeout: patience, WriteTimeout: patience}
+			password := c.MakeSystem()
+			const name = "stevedore-daily-20260101t030000z"
+			c.Run("CREATE TABLE doc.t (a TEXT) CLUSTERED INTO 3 SHARDS WITH (number_of_replicas = 0)",
+				"INSERT INTO doc.t (a) VALUES ('"+strings.Join(strings.Split(strings.Repeat("a text of some length,", 2000), ","), "'), ('")+"')",
+				"REFRESH TABLE doc.t", "CREATE REPOSITORY r TYPE fs WITH (location = 'r', max_snapshot_bytes_per_sec = '1kb')")
+			c.Settled()
+			s, err := client.Login(t.Context(), "pod-0", "system", password)
+			require.NoError(t, err)
+			defer s.Close()
+			_, err = s.Exec(t.Context(), `CREATE SNAPSHOT r."`+name+`" ALL WITH (wait_for_completion = false)`)
+			require.NoError(t, err)
+			for _, n := range c.Nodes {
+				c.Eventually("node "+n.Name+" lists it", func() bool {
+					rows, err := client.List(t.Context(), n.Pod, password)
+					return err == nil && len(rows) == 1 && rows[0].RunsOfOurs() && rows[0].Repository == "r"
+				})
+			}
+			assert.Equal(t, float64(0), c.Rows("SELECT count(*) FROM sys.jobs WHERE lower(stmt) LIKE 'create snapshot%'")[0][0])
+			c.Run(`DROP SNAPSHOT r."` + name + `"`)
 		})
 	}
 }
