@@ -24,7 +24,7 @@ type Placement struct {
 
 type table struct {
 	allocation.Table
-	desired int // copies of each shard; 0 where that is not known
+	desired int // copies of each shard; 0 where that is not known, or as many as it has
 }
 
 // shard has its copies: those on a node, and those that are desired and on none.
@@ -82,7 +82,7 @@ func (p *Placement) table(of *model.Table) *table {
 	}
 	if replicas, err := allocation.ParseReplicas(of.Replicas); err == nil {
 		usable := slices.DeleteFunc(slices.Clone(p.nodes), func(n *allocation.Node) bool { return !p.rules.Allows(&t.Table, n) })
-		t.desired = replicas.On(len(usable), replicas.Low) + 1
+		t.desired = replicas.On(len(usable), -1) + 1 // a range that begins with more than they take keeps its number
 	}
 	p.tables[t.Name] = t
 	return t
@@ -243,15 +243,14 @@ func (p *Placement) Lose(gone func(node string) bool) (lost bool) {
 // It says how many lack after that, of which tables, and how many each shard of a table has at least.
 func (p *Placement) Replicate(most int) (lacks int, tables []string, started map[string]int) {
 	started = map[string]int{}
-	for name, t := range p.tables {
-		started[name] = t.desired
-	}
 	for _, s := range p.shards {
 		have := s.have()
 		for have > 0 && have < s.desired() && most > 0 && p.replicate(s) {
 			have, most = have+1, most-1
 		}
-		started[s.of.Name] = min(started[s.of.Name], have)
+		if n, counted := started[s.of.Name]; !counted || have < n {
+			started[s.of.Name] = have
+		}
 		if n := s.desired() - have; n > 0 && have > 0 {
 			if lacks += n; !slices.Contains(tables, s.of.Name) {
 				tables = append(tables, s.of.Name)

@@ -19,16 +19,18 @@ func TestACopyGoesWhereTheDecidersLetIt(t *testing.T) {
 		on, then string // the nodes of the copies of one shard, the primary's first
 		lacks    int
 	}{
-		"to the only node without one":          {model.Table{Replicas: "1"}, model.AllocationSettings{}, "a b", "c b", 0},
-		"nowhere: each has one":                 {model.Table{Replicas: "2"}, model.AllocationSettings{}, "a b c", "a b c", 0},
-		"nowhere: the zone would have two":      {model.Table{Replicas: "1"}, model.AllocationSettings{Awareness: []string{"zone"}}, "a b", "a b", 0},
-		"the table's include decides alone":     {model.Table{Replicas: "1", Include: map[string]string{"_name": "a,b"}}, model.AllocationSettings{}, "a b", "a b", 0},
-		"the other nodes are full":              {model.Table{Replicas: "0"}, model.AllocationSettings{DiskThreshold: true, LowWatermark: "10%"}, "a", "a", 0},
-		"a range has one copy less":             {model.Table{Replicas: "0-all"}, model.AllocationSettings{}, "b a c", "b c", 0},
-		"its replica goes, and then it moves":   {model.Table{Replicas: "0-1", Include: map[string]string{"_name": "c"}}, model.AllocationSettings{}, "a b", "c", 0},
-		"one is made that the table lacks":      {model.Table{Replicas: "1"}, model.AllocationSettings{}, "b", "b c", 0},
-		"more copies are desired than fit":      {model.Table{Replicas: "2"}, model.AllocationSettings{}, "b c", "b c", 1},
-		"the table's own allocation is stopped": {model.Table{Replicas: "0", Enable: "none"}, model.AllocationSettings{}, "a", "a", 0},
+		"to the only node without one":           {model.Table{Replicas: "1"}, model.AllocationSettings{}, "a b", "c b", 0},
+		"nowhere: each has one":                  {model.Table{Replicas: "2"}, model.AllocationSettings{}, "a b c", "a b c", 0},
+		"nowhere: the zone would have two":       {model.Table{Replicas: "1"}, model.AllocationSettings{Awareness: []string{"zone"}}, "a b", "a b", 0},
+		"the table's include decides alone":      {model.Table{Replicas: "1", Include: map[string]string{"_name": "a,b"}}, model.AllocationSettings{}, "a b", "a b", 0},
+		"the other nodes are full":               {model.Table{Replicas: "0"}, model.AllocationSettings{DiskThreshold: true, LowWatermark: "10%"}, "a", "a", 0},
+		"a range has one copy less":              {model.Table{Replicas: "0-all"}, model.AllocationSettings{}, "b a c", "b c", 0},
+		"its replica goes, and then it moves":    {model.Table{Replicas: "0-1", Include: map[string]string{"_name": "c"}}, model.AllocationSettings{}, "a b", "c", 0},
+		"one is made that the table lacks":       {model.Table{Replicas: "1"}, model.AllocationSettings{}, "b", "b c", 0},
+		"more copies are desired than fit":       {model.Table{Replicas: "2"}, model.AllocationSettings{}, "b c", "b c", 1},
+		"a range that begins with more has none": {model.Table{Replicas: "2-5"}, model.AllocationSettings{}, "b", "b", 0},
+		"and keeps as many as it had":            {model.Table{Replicas: "2-5"}, model.AllocationSettings{}, "b c ", "b c", 0},
+		"the table's own allocation is stopped":  {model.Table{Replicas: "0", Enable: "none"}, model.AllocationSettings{}, "a", "a", 0},
 	} {
 		var nodes []model.Node
 		for _, id := range []string{"a", "b", "c"} {

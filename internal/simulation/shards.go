@@ -10,6 +10,7 @@ import (
 type table struct {
 	name string
 	number
+	has       int // the number of replicas that its range came to last; 0 of a table that was just made
 	created   string
 	partition string
 	of        string
@@ -165,7 +166,7 @@ func (w *world) desiredReplicas(t *table) int {
 }
 
 // wanted is how many replicas a table wants of so many nodes.
-func (t *table) wanted(nodes int) int { return t.On(nodes, t.Low) }
+func (t *table) wanted(nodes int) int { return t.On(nodes, t.has) }
 
 // countWanted does so for each table, for who asks of each shard.
 func (w *world) countWanted() {
@@ -177,6 +178,9 @@ func (w *world) countWanted() {
 			w.wants = append(w.wants, w.desiredReplicas(t))
 		} else {
 			w.wants = append(w.wants, t.wanted(members)) // as most are, most of the time
+		}
+		if w.master >= 0 && w.recovered {
+			t.has = w.wants[i]
 		}
 	}
 }
