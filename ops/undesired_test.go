@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -40,4 +41,22 @@ func TestASetThatWasMadeUnseenAfterItsGroupWentIsRefusedOrLeaves(t *testing.T) {
 			assert.Len(t, w.record.Sets, c.sets)
 		})
 	}
+}
+
+// A new group of no nodes has a StatefulSet as any other: it is made before the grow ends, whatever comes next.
+func TestAGrowEndsOnceEachStatefulSetOfItIsMade(t *testing.T) {
+	w := newWorld(t, wantedCluster(3))
+	w.run(60)
+	w.desired.Sets = append(slices.Clone(w.desired.Sets), model.Set{Name: warm, Group: "warm", Data: true})
+	w.desired.Sets[0].Replicas, w.desired.Revision = 2, "rev-next"
+	w.desired.Operations.Consent = []definition.Consent{definition.ConsentTwoMasters}
+	for range 20 {
+		last, err := w.pass()
+		require.NoError(t, err)
+		if slices.ContainsFunc(last.Reports, func(r model.Report) bool { return r.Reason == "GrowSucceeded" }) {
+			break
+		}
+	}
+	assert.Len(t, w.sets, 2, "the StatefulSet of the new group")
+	assert.Equal(t, 0, w.set(warm).Replicas)
 }

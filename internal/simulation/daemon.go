@@ -106,7 +106,7 @@ type daemon struct {
 	gone        [3]millis    // since when it does not make a StatefulSet that is away
 	narrow      [3]millis    // since when it leaves a template of a StatefulSet without a disk
 	held        [3]millis    // since when a pod of a StatefulSet does not come back
-	deletedSet  string       // the UID of a StatefulSet that it has deleted without its pods
+	deleted     []string     // the UIDs of pods that it has deleted, and of StatefulSets without their pods
 	hidden      millis       // when a transient value hid its last hold
 	silent      millis       // since when it has done nothing and said nothing of it; 0: it has
 	looked      looks        // of that action

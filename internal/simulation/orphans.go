@@ -51,7 +51,7 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 	index := w.setIndex(name)
 	switch {
 	case s.terminating:
-		o.d.deletedSet = uid
+		o.d.deleted = append(o.d.deleted, uid)
 		return nil
 	case s.replicas != pods:
 		return errors.New("it has other replicas by now")
@@ -93,7 +93,7 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 		}
 		// The answer was lost: it has looked again.
 	}
-	o.d.deletedSet = uid
+	o.d.deleted = append(o.d.deleted, uid)
 	return nil
 }
 
@@ -214,13 +214,34 @@ func (w *world) inGap() bool {
 	return false
 }
 
-// marksDeleted: what a daemon has deleted it takes for going, though a watch is behind.
+// marksDeleted: what a daemon has deleted it takes for going, though a watch is behind. It forgets what no watch shows
+// any more.
 func (d *daemon) marksDeleted() {
-	for i := range d.view.sets {
-		if s := &d.view.sets[i]; s.UID == d.deletedSet {
-			s.Terminating = true
+	d.deleted = slices.DeleteFunc(d.deleted, func(uid string) bool {
+		shown := false
+		for i := range d.view.sets {
+			if s := &d.view.sets[i]; s.UID == uid {
+				s.Terminating, shown = true, true
+			}
 		}
+		for i := range d.view.pods {
+			if p := &d.view.pods[i]; p.UID == uid {
+				p.Terminating, shown = true, true
+			}
+		}
+		return !shown
+	})
+}
+
+// deletes ends a pod for a daemon, which knows of it by the answer.
+func (d *daemon) deletes(l *slot, f callFault) error {
+	uid := l.pod.uid
+	d.w.terminate(l)
+	if err := d.after(f); err != nil {
+		return err
 	}
+	d.deleted = append(d.deleted, uid)
+	return nil
 }
 
 // seesGap: the same as its watches show it, which may be behind.

@@ -124,8 +124,7 @@ func (o objects) DeletePod(_ context.Context, name, uid string) error {
 		return errors.New("CrateDB has started in it meanwhile")
 	}
 	w.judge.deletes(w, o.d, l)
-	w.terminate(l)
-	return o.d.after(f)
+	return o.d.deletes(l, f)
 }
 
 func (o objects) RestartPod(_ context.Context, name, uid string, ready bool) error {
@@ -139,6 +138,7 @@ func (o objects) RestartPod(_ context.Context, name, uid string, ready bool) err
 	case l == nil || !l.pod.exists || l.pod.uid != uid:
 		return execute.ErrNotFound
 	case l.pod.terminating:
+		o.d.deleted = append(o.d.deleted, uid)
 		return nil
 	case l.pod.ready && !ready:
 		return errors.New("it is ready by now, it stays")
@@ -149,8 +149,7 @@ func (o objects) RestartPod(_ context.Context, name, uid string, ready bool) err
 		w.say("daemon %s deletes pod %s", o.d.name, name)
 	}
 	w.judge.deletes(w, o.d, l)
-	w.terminate(l)
-	return o.d.after(f)
+	return o.d.deletes(l, f)
 }
 
 // ShrinkSet lowers replicas, with the version that was decided on.

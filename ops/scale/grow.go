@@ -2,6 +2,7 @@ package scale
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -110,6 +111,8 @@ func Grow(t *pass.Pass) {
 	case c.Joined < c.Expected:
 		reason, _ := gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy)
 		t.Wait(reason)
+	case unmade(&t.View, &op):
+		// Of a group without nodes nothing has to join, and its StatefulSet is made while the grow is under way only.
 	case op.Step == model.StepReplicas:
 		op.Step = model.StepAcknowledge
 		t.Record.Operation = &op
@@ -123,6 +126,13 @@ func Grow(t *pass.Pass) {
 		r.Message = growWords(op.From, op.To) + words
 		aim.Outcome(t, model.OperationGrow, model.StatusFailure, "scale-timeout", r)
 	}
+}
+
+// unmade reports whether a StatefulSet is still to be made that a grow adds.
+func unmade(v *view.View, op *model.Operation) bool {
+	return slices.ContainsFunc(op.To, func(s model.RecordedSet) bool {
+		return aim.Added(v, s.Name) && v.DesiredSet(s.Name) != nil && v.Live(s.Name) == nil
+	})
 }
 
 // grown are the sets that a grow waits for: what it adds and, of what was there before, only
