@@ -16,6 +16,10 @@ var foundSafetyLast = []struct {
 		Seed: 6310067453, Start: Start{Hot: 4, Tables: []string{"0-1", "2"}, Shards: 1, Leave: true, Driver: offlineDriver, Offline: true, Swaps: true, Compute: true, Disks: 2, Backups: true, Takes: 40000, Plan: backupPlan{Every: 1, Keep: 3, AtLeast: 2, Delay: 100, Newer: 240}, Replaces: true, Drills: true, Comes: 10000, Drill: 2}, Steps: 924,
 		Items: []Item{{What: pushGrow, At: 483, A: 7, B: 7}, {What: pushAddGroup, At: 9356, A: 2, B: 7}, {What: pushSuspend, At: 21334, A: 2, B: 47}, {What: pushSmaller, At: 30799, A: 4, B: 13}, {What: pushVolumes, At: 11911, A: 54, B: 25}, {What: pushFewerDisks, At: 1395, A: 38}, {What: pushMoreDisks, At: 45867, A: 9, B: 28}, {What: pushUpgrade, Disking: 52, A: 38, B: 31}, {What: pushSuspend, At: 232481, A: 32, B: 31}, {What: pushGrow, Drilling: 19, A: 1, B: 14}, {What: pushRevert, Drilling: 11, A: 53, B: 54}, {What: fetchCommand, At: 431492, A: 22, B: 54}},
 	}},
+	{"a pod leaves with a shrink, somebody raises the replicas before it is gone, and another pod is evicted", Schedule{
+		Seed: 6300069243, Start: Start{Masters: 3, Hot: 7, Warm: 2, Tables: []string{"1-all", "0"}, Shards: 2, Extend: true, Early: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 2}, Steps: 563,
+		Items: []Item{{What: pushShrink, At: 3330, A: 5, B: 2}, {What: changePassword, At: 13497, A: 48, B: 5}, {What: pushConsent, At: 2525, A: 32, B: 24}, {What: pushClass, At: 21446, A: 21, B: 46}, {What: scaleUpByHand, Replacing: 39, A: 14, B: 28}, {What: pushCompute, At: 13634, A: 27, B: 3}, {What: abortCommand, At: 14332, A: 38, B: 63}, {What: stickTerminating, At: 13724, A: 19, B: 41}, {What: pushGrow, At: 24830, A: 61, B: 35}, {What: pushFewerDisks, At: 3858, A: 52, B: 35}},
+	}},
 }
 
 func TestWhatTheLastSchedulesFoundOfSafetyStaysCorrected(t *testing.T) {

@@ -19,6 +19,15 @@ func (w *world) addsByHand(d *daemon, o *slot) bool {
 	return o.ordinal >= w.commits[d.want].replicas[kind] || o.ordinal < w.raised[kind] && unseen
 }
 
+// comesByHand: somebody has raised the replicas while a pod was leaving with a shrink. It was drained, and is one that has still
+// to come, as one that has left.
+func (j *judge) comesByHand(w *world, s *set) {
+	if l := &w.slots[w.setIndex(s.name)*maxOrdinals+s.replicas]; l.pod.exists && l.pod.terminating {
+		j.counts(w)
+		j.down[l.index].cause, j.down[l.index].comes = byFault, true
+	}
+}
+
 // quietSince: what happened to a pod within the last moment before a delete,
 // which no look could show.
 func (w *world) quietSince(o *slot, d *daemon) bool {

@@ -47,6 +47,37 @@ func TestTheJudgeExcusesANodeAddedByHandInThisPassOnly(t *testing.T) {
 	}
 }
 
+// A pod that leaves with a shrink was drained, and somebody may raise the replicas before it is gone: another one is evicted
+// then as beside any that people add. Of a pod that a daemon takes down, or wants again, a budget has to know.
+func TestTheJudgeExcusesAnEvictionBesideAPodThatPeopleHaveBackWhileItLeaves(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		raise func(*world, *set)
+		red   bool
+	}{
+		{"nobody raises the replicas", func(*world, *set) {}, false},
+		{"somebody raises the replicas", func(w *world, _ *set) { w.scaleByHand(Item{}) }, false},
+		{"a daemon raises the replicas", func(w *world, s *set) {
+			w.judge.raised(w, s, 3)
+			s.replicas = 3
+		}, true},
+		{"it leaves with no shrink, and somebody raises the replicas", func(w *world, s *set) {
+			s.replicas = 3
+			w.scaleByHand(Item{})
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := grownWorld()
+			s, l := w.slots[2].set, &w.slots[2]
+			s.replicas = 2
+			w.judge.note(w, l, byDaemon)
+			w.terminate(l)
+			c.raise(w, s)
+			requireViolation(t, broken(func() { w.judge.evicted(w, &w.slots[0]) }), "B", c.red)
+		})
+	}
+}
+
 // A last look asks once: what it was told is what counts, not what had begun a moment before.
 func TestALookAsksEachQuestionOnce(t *testing.T) {
 	s := Schedule{Seed: 3_700_000_000, Start: Start{Hot: 1}}

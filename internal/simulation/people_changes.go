@@ -26,6 +26,7 @@ func (w *world) scaleByHand(it Item) {
 	s := &w.sets[it.A%len(w.sets)]
 	if s.exists && !s.terminating && !s.foreign && s.replicas > 0 && s.replicas < maxOrdinals-2 {
 		w.judge.raised(w, s, s.replicas+1)
+		w.judge.comesByHand(w, s)
 		s.replicas++
 		w.raised[w.setKind(s)] = s.replicas
 		w.say("somebody raises %s to %d replicas", s.name, s.replicas)
