@@ -20,6 +20,10 @@ var foundSafetyLast = []struct {
 		Seed: 6300069243, Start: Start{Masters: 3, Hot: 7, Warm: 2, Tables: []string{"1-all", "0"}, Shards: 2, Extend: true, Early: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 2}, Steps: 563,
 		Items: []Item{{What: pushShrink, At: 3330, A: 5, B: 2}, {What: changePassword, At: 13497, A: 48, B: 5}, {What: pushConsent, At: 2525, A: 32, B: 24}, {What: pushClass, At: 21446, A: 21, B: 46}, {What: scaleUpByHand, Replacing: 39, A: 14, B: 28}, {What: pushCompute, At: 13634, A: 27, B: 3}, {What: abortCommand, At: 14332, A: 38, B: 63}, {What: stickTerminating, At: 13724, A: 19, B: 41}, {What: pushGrow, At: 24830, A: 61, B: 35}, {What: pushFewerDisks, At: 3858, A: 52, B: 35}},
 	}},
+	{"somebody sets a filter of a table right after the drain's filters were given back", Schedule{
+		Seed: 6300050807, Start: Start{Masters: 5, Hot: 2, Tables: []string{"0-all"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 2}, Steps: 561,
+		Items: []Item{{What: pushRevert, At: 4033, A: 2, B: 1}, {What: restartDaemon, Call: 25, A: 60, B: 29}, {What: snapshot, At: 148126, A: 25, B: 44}, {What: pinTable, Call: 52, A: 55, B: 43}, {What: pinTable, At: 172696, A: 6, B: 42}, {What: pushShrink, At: 200247, A: 2, B: 4}, {What: pushBoth, At: 82, A: 39, B: 26}, {What: pushClass, At: 14394, A: 17, B: 49}, {What: pushCompute, At: 3682, A: 45, B: 28}, {What: pushUpgrade, At: 12491, A: 48, B: 36}, {What: stallWatch, At: 14849, A: 15, B: 35}, {What: pushFewerDisks, At: 8719, A: 51, B: 57}, {What: pushDisksBack, At: 47298, A: 3, B: 1}},
+	}},
 }
 
 func TestWhatTheLastSchedulesFoundOfSafetyStaysCorrected(t *testing.T) {

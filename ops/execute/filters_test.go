@@ -20,6 +20,7 @@ func TestTheFiltersOfATableChangeAtOnceAndAreGivenBack(t *testing.T) {
 	exclude := asking(model.Action{Kind: model.ActionExcludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: drain, Expected: before})
 	back := asking(model.Action{Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: before, Expected: drain})
 	only := asking(model.Action{Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: "include._name=n3", Expected: "include._name=n0,n1"})
+	given := rows{{"", `{"include":{"_name":""},"require":{"zone":"a"}}`}}
 	told := func(text string) rows { return rows{{"", text}} }
 	ours, was := `{"include":{"_name":"n0,n1"},"require":{"zone":""}}`, `{"include":{},"require":{"zone":"a"}}`
 	set, reset := alterTable+`SET ("routing.allocation.include._name" = '', "routing.allocation.require.zone" = 'a')`, alterTable+`RESET ("routing.allocation.include._name")`
@@ -50,7 +51,31 @@ func TestTheFiltersOfATableChangeAtOnceAndAreGivenBack(t *testing.T) {
 		{"somebody has added a require and an include", back, told(`{"include":{"_name":"n0,n1","_ip":"::1"},"require":{"zone":"","tier":"hot"}}`), "", []string{set, reset}, "but for those that somebody has changed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			filtering(t, replies{"information_schema.tables": {c.there}}, c.action, c.wrote, c.words, c.says)
+			filtering(t, replies{"information_schema.tables": {c.there, given}}, c.action, c.wrote, c.words, c.says)
+		})
+	}
+}
+
+// RESET takes no condition: what somebody has set since the filters were given back is not taken off.
+func TestAFilterThatSomebodySetsRightAfterItWasGivenBackIsNotReset(t *testing.T) {
+	const drain, before = "include._name=n0,n1\nrequire.zone=", "include._name=\nrequire.zone="
+	back := asking(model.Action{Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: before, Expected: drain})
+	const ours, given, theirs = `{"include":{"_name":"n0,n1"},"require":{"zone":""}}`, `{"include":{"_name":""},"require":{"zone":""}}`, `{"include":{"_name":""},"require":{"zone":"c"}}`
+	set := alterTable + `SET ("routing.allocation.include._name" = '', "routing.allocation.require.zone" = '')`
+	one, both := alterTable+`RESET ("routing.allocation.include._name")`, alterTable+`RESET ("routing.allocation.include._name", "routing.allocation.require.zone")`
+	for _, c := range []struct {
+		name        string
+		then, parts rows
+		wrote       []string
+	}{
+		{"nobody", rows{{"", given}}, rows{}, []string{set, both}},
+		{"of the table", rows{{"", theirs}}, rows{}, []string{set, one}},
+		{"of a partition", rows{{"", given}}, rows{{`{"d":"1"}`, theirs}}, []string{set, one}},
+		{"both keys", rows{{"", `{"include":{"_name":"n7"},"require":{"zone":"c"}}`}}, rows{}, []string{set}},
+		{"the table is gone", rows{}, rows{}, []string{set}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			filtering(t, replies{"information_schema.tables": {{{"", ours}}, c.then}, "table_partitions": {rows{}, c.parts}}, back, c.wrote, "", "are set")
 		})
 	}
 }
@@ -75,7 +100,7 @@ func TestFiltersThatSomebodyHasSetOfOnePartitionAreLeft(t *testing.T) {
 	const drain, before = "include._name=n0,n1\nrequire.zone=", "include._name=\nrequire.zone=a"
 	exclude := asking(model.Action{Kind: model.ActionExcludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: drain, Expected: before})
 	back := asking(model.Action{Kind: model.ActionIncludeInTable, Table: "doc.t", NodeIDs: "id3", Settings: before, Expected: drain})
-	const ours, was, theirs = `{"include":{"_name":"n0,n1"},"require":{"zone":""}}`, `{"require":{"zone":"a"}}`, `{"include":{"_name":"n7"},"require":{"zone":""}}`
+	const ours, was, theirs, given = `{"include":{"_name":"n0,n1"},"require":{"zone":""}}`, `{"require":{"zone":"a"}}`, `{"include":{"_name":"n7"},"require":{"zone":""}}`, `{"include":{"_name":""},"require":{"zone":"a"}}`
 	const drained = `SET ("routing.allocation.include._name" = 'n0,n1', "routing.allocation.require.zone" = '')`
 	const set, reset = `SET ("routing.allocation.include._name" = '', "routing.allocation.require.zone" = 'a')`, `RESET ("routing.allocation.include._name")`
 	const only, first, second = `ALTER TABLE ONLY "doc"."t" `, `ALTER TABLE "doc"."t" PARTITION ("p" = 'it''s', "q" = '9007199254740993') `, `ALTER TABLE "doc"."t" PARTITION ("p" = NULL, "q" = 'true') `
@@ -98,7 +123,11 @@ func TestFiltersThatSomebodyHasSetOfOnePartitionAreLeft(t *testing.T) {
 		{"values that cannot be read", back, ours, rows{{"?", ours}}, "reading the values of a partition", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			filtering(t, replies{"information_schema.tables": {{{"", c.table}}}, "information_schema.table_partitions": {c.partitions}}, c.action, c.wrote, c.words, c.says)
+			parts := [][][]string{c.partitions}
+			if c.says == "are set" {
+				parts = append(parts, rows{{a, given}, {b, given}})
+			}
+			filtering(t, replies{"information_schema.tables": {{{"", c.table}}, {{"", given}}}, "information_schema.table_partitions": parts}, c.action, c.wrote, c.words, c.says)
 		})
 	}
 }

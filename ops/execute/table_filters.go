@@ -90,8 +90,8 @@ func gone(ctx context.Context, s Session, a model.Action) (model.Result, error) 
 
 // setFilters sets the require and include filters of a table for a drain, or gives them back:
 // what somebody has set since they were recorded is left, in one partition too. All values change
-// in one statement, for in between another filter would decide. Keys that the table did not have
-// are reset after that, where they say nothing any more.
+// in one statement, for in between another filter would decide. An empty value takes a filter out of force, and is still shown:
+// keys that the table did not have are reset after that.
 func setFilters(ctx context.Context, s Session, a model.Action, allocation string) (model.Result, error) {
 	table, err := filtersOf(allocation)
 	if err != nil {
@@ -125,12 +125,44 @@ func setFilters(ctx context.Context, s Session, a model.Action, allocation strin
 			return model.Result{}, fmt.Errorf("setting the filters of table %s: %w", a.Table, err)
 		}
 	}
-	if empty := empties(a.Settings.Settings()); back && len(empty) > 0 {
-		if _, err := s.Exec(ctx, alter+resetFilterList(empty)); err != nil {
-			return model.Result{}, fmt.Errorf("resetting filters that table %s did not have: %w", a.Table, err)
+	if back {
+		if err := resetEmpty(ctx, s, a, alter); err != nil {
+			return model.Result{}, err
 		}
 	}
 	return model.Result{Message: fmt.Sprintf("the filters of table %s are set", a.Table)}, nil
+}
+
+// resetEmpty resets the filters that a table did not have and that say nothing. RESET takes no condition, so it looks right
+// before: somebody may have set one since the others were given back.
+func resetEmpty(ctx context.Context, s Session, a model.Action, alter string) error {
+	empty := empties(a.Settings.Settings())
+	if len(empty) == 0 {
+		return nil
+	}
+	schema, name, _ := strings.Cut(a.Table, ".")
+	rows, err := s.Strings(ctx, tableExcluded, schema, name)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	table, err := filtersOf(rows[0][1])
+	if err != nil {
+		return fmt.Errorf("reading the allocation filters of table %s: %w", a.Table, err)
+	}
+	partitions, err := partitionsOf(ctx, s, schema, name)
+	if err != nil {
+		return err
+	}
+	for _, t := range append(allOf(partitions), table) {
+		empty = slices.DeleteFunc(empty, func(f model.Setting) bool { return t.Filter(f.Name) != "" })
+	}
+	if len(empty) == 0 {
+		return nil
+	}
+	if _, err := s.Exec(ctx, alter+resetFilterList(empty)); err != nil {
+		return fmt.Errorf("resetting filters that table %s did not have: %w", a.Table, err)
+	}
+	return nil
 }
 
 func allOf(partitions []partition) []*model.Table {
