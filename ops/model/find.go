@@ -49,6 +49,17 @@ func Find[T any](all []T, is func(*T) bool) *T {
 // Any reports whether `is` holds for one of them.
 func Any[T any](all []T, is func(*T) bool) bool { return Find(all, is) != nil }
 
+// Texts are what is said of each of them, but for those of which nothing is.
+func Texts[T any](all []T, of func(*T) string) []string {
+	var out []string
+	for one := range Each(all) {
+		if text := of(one); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // Own puts a copy in the place of what a record points to, and gives it to be changed: the record that was read stays as it is.
 func Own[T any](of **T) *T {
 	its := **of

@@ -168,11 +168,9 @@ func excludeAnother(t *pass.Pass, op *model.Operation, n *model.Node, i int) {
 	}
 	sh.Leaving = slices.Clone(sh.Leaving)
 	sh.Leaving[i].ID = n.ID
-	next := *t.Record.Exclusions
-	if ids := model.Listed(next.IDs); !slices.Contains(ids, n.ID) {
-		next.IDs = strings.Join(append(ids, n.ID), ",")
+	if ids := model.Listed(t.Record.Exclusions.IDs); !slices.Contains(ids, n.ID) {
+		model.Own(&t.Record.Exclusions).IDs = strings.Join(append(ids, n.ID), ",")
 	}
-	t.Record.Exclusions = &next
 	op.Step, sh.Since = model.StepExclude, t.Now
 }
 

@@ -26,17 +26,14 @@ func extends(t *pass.Pass, x *model.Exclusions) bool {
 	if !f.Extend || len(reasons) > 0 {
 		return len(reasons) > 0
 	}
-	next := *x
-	next.Tables = slices.Clone(x.Tables)
-	for _, more := range extendFilters(t, ToShrink(&t.View, false), f.Leaving) {
-		if !slices.ContainsFunc(x.Tables, func(has model.TableExclusion) bool { return has.Name == more.Name }) {
-			next.Tables = append(next.Tables, more)
-		}
-	}
-	if len(next.Tables) == len(x.Tables) {
+	more := slices.DeleteFunc(extendFilters(t, ToShrink(&t.View, false), f.Leaving), func(more model.TableExclusion) bool {
+		return slices.ContainsFunc(x.Tables, func(has model.TableExclusion) bool { return has.Name == more.Name })
+	})
+	if len(more) == 0 {
 		return false
 	}
-	t.Record.Exclusions, op.Step = &next, model.StepExclude
+	model.Own(&t.Record.Exclusions).Tables = slices.Concat(x.Tables, more)
+	op.Step = model.StepExclude
 	return true
 }
 
@@ -91,18 +88,13 @@ func ToShrink(v *view.View, masters bool) []model.RecordedSet {
 func forecast(v *view.View, sh *model.Shrink, sets []model.RecordedSet) *capacity.Forecast {
 	var leaving, remaining []*model.Node
 	for p := range model.Each(v.Observed.Pods) {
-		s := view.Recorded(v.Record.Sets, p.Set)
-		if s == nil || !view.Data(v, *s) {
-			continue
-		}
-		for n := range model.Each(v.Observed.Database.Nodes) {
-			switch {
-			case n.Name != p.NodeName:
-			case sh.Replaces == "" && view.Recorded(sets, p.Set) != nil && p.Ordinal >= view.Target(v, p.Set), sh.Replaces == p.Name:
-				leaving = append(leaving, n)
-			default:
-				remaining = append(remaining, n)
-			}
+		s, n := view.Recorded(v.Record.Sets, p.Set), view.NodeNamed(v, p.NodeName)
+		switch {
+		case s == nil || !view.Data(v, *s) || n == nil:
+		case sh.Replaces == "" && view.Recorded(sets, p.Set) != nil && p.Ordinal >= view.Target(v, p.Set), sh.Replaces == p.Name:
+			leaving = append(leaving, n)
+		default:
+			remaining = append(remaining, n)
 		}
 	}
 	db := v.Observed.Database // what is kept points into no pass

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/access"
@@ -120,12 +121,7 @@ func Grow(t *pass.Pass) {
 	default:
 		acknowledge(t, op)
 	}
-	if words := aim.TakesTooLong(t, view.ScaleLimit(&t.View)); words != "" {
-		r := scaleReport(&t.View, op)
-		r.Reason, r.Warning = "GrowTimedOut", true
-		r.Message = growWords(op.From, op.To) + words
-		aim.Outcome(t, model.OperationGrow, model.StatusFailure, "scale-timeout", r)
-	}
+	tooLong(t, model.OperationGrow, op, "GrowTimedOut", growWords(op.From, op.To))
 }
 
 // unmade reports whether a StatefulSet is still to be made that a grow adds.
@@ -171,38 +167,43 @@ func reacknowledge(t *pass.Pass) {
 	if c := t.NodesWith(t.Record.Sets, func(p *model.Pod) bool { return view.JoinedNotReady(&t.View, p) }); c.Joined < c.Expected {
 		return // what is a member is not missing, though its pod is not ready
 	}
+	acknowledgeChecks(t)
+}
+
+func acknowledgeChecks(t *pass.Pass) {
 	if pod := t.SQLPod(); pod != "" {
 		t.Harmless(model.Action{Kind: model.ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.SystemSecret()})
 	}
 }
 
 func acknowledge(t *pass.Pass, op model.Operation) {
-	if t.Waits(gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View))) {
-		if pod := t.SQLPod(); pod != "" {
-			t.Harmless(model.Action{Kind: model.ActionAcknowledgeNodeChecks, Pod: pod, SystemSecret: t.SystemSecret()})
-		}
-		return
+	words := growWords(op.From, op.To) + ": all nodes have joined"
+	switch {
+	case t.Waits(gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View))):
+		acknowledgeChecks(t)
+	case !setting.GrownExcluded(t, &op):
+		t.Record.Operation = nil
+		aim.Outcome(t, model.OperationGrow, model.StatusSuccess, "", scaleReport(op, "GrowSucceeded", words))
+	case Unfinished(&t.View):
+		// What else is desired does not wait for somebody's filter; no success is reported.
+		t.Record.Operation = nil
+		r := scaleReport(op, "GrowIncomplete", words+", and something else is desired by now; "+aim.Words(t))
+		r.Warning, r.Names = true, []string{gates.GrownExcludedRule.Name}
+		aim.Outcome(t, model.OperationGrow, model.StatusFailure, gates.GrownExcludedRule.Name, r)
 	}
-	if setting.GrownExcluded(t, &op) {
-		if Unfinished(&t.View) {
-			// What else is desired does not wait for somebody's filter; no success is reported.
-			t.Record.Operation = nil
-			r := scaleReport(&t.View, op)
-			r.Reason, r.Warning, r.Names = "GrowIncomplete", true, []string{gates.GrownExcludedRule.Name}
-			r.Message = growWords(op.From, op.To) + ": all nodes have joined, and something else is desired by now; " + aim.Words(t)
-			aim.Outcome(t, model.OperationGrow, model.StatusFailure, gates.GrownExcludedRule.Name, r)
-		}
-		return
-	}
-	t.Record.Operation = nil
-	r := scaleReport(&t.View, op)
-	r.Reason = "GrowSucceeded"
-	r.Message = growWords(op.From, op.To) + ": all nodes have joined"
-	aim.Outcome(t, model.OperationGrow, model.StatusSuccess, "", r)
 }
 
-func scaleReport(v *view.View, op model.Operation) model.Report {
-	r := model.Report{Event: model.EventScale, Operation: "update", Action: "scale"}
+// tooLong reports once that it takes too long; work goes on.
+func tooLong(t *pass.Pass, kind model.OperationKind, op model.Operation, reason, what string) {
+	if words := aim.TakesTooLong(t, view.ScaleLimit(&t.View)); words != "" {
+		r := scaleReport(op, reason, what+words)
+		r.Warning = true
+		aim.Outcome(t, kind, model.StatusFailure, "scale-timeout", r)
+	}
+}
+
+func scaleReport(op model.Operation, reason, message string) model.Report {
+	r := model.Report{Event: model.EventScale, Operation: "update", Action: "scale", Reason: reason, Message: message}
 	for i, s := range op.To {
 		if s.Group == names.MasterGroup {
 			r.OldMasters, r.NewMasters = op.From[i].Replicas, s.Replicas
@@ -215,16 +216,18 @@ func scaleReport(v *view.View, op model.Operation) model.Report {
 }
 
 func growWords(from, to []model.RecordedSet) string {
-	var b strings.Builder
-	b.WriteString("growing")
-	sep := " "
+	return strings.TrimSpace("growing " + sizeWords(from, to))
+}
+
+// sizeWords name the groups that get more or fewer nodes.
+func sizeWords(from, to []model.RecordedSet) string {
+	var parts []string
 	for i, s := range to {
 		if from[i].Replicas != s.Replicas {
-			fmt.Fprintf(&b, "%sgroup %s from %d to %s", sep, s.Group, from[i].Replicas, aim.NumberOf(s.Replicas, "node"))
-			sep = ", "
+			parts = append(parts, fmt.Sprintf("group %s from %d to %s", s.Group, from[i].Replicas, aim.NumberOf(s.Replicas, "node")))
 		}
 	}
-	return b.String()
+	return strings.Join(parts, ", ")
 }
 
 // Unfinished reports whether the definition asks for an operation, which the next pass begins.
@@ -234,4 +237,124 @@ func Unfinished(v *view.View) bool {
 	}
 	before, _, _ := aim.Asked(v)
 	return view.Unequal(v) || aim.UpgradeDue(v) || aim.NextSet(v) != "" || !before.IsZero()
+}
+
+// NeedsNodesFirst reports whether a table wants more copies than there are to be nodes after a
+// drain, and desired nodes give it room: it was made midway, before they were. The drain would
+// wait for its copies for ever.
+func NeedsNodesFirst(v *view.View) bool {
+	remaining := 0
+	for _, s := range v.Record.Sets {
+		if view.Data(v, s) {
+			remaining += min(s.Replicas, view.Target(v, s.Name))
+		}
+	}
+	return aim.NeedsMore(v, remaining)
+}
+
+// RollsBack reports whether a set goes back to what it ran before: a restart has stopped on a
+// template on trial, and another version is desired. That comes by an upgrade, which waits for
+// the pod.
+func RollsBack(v *view.View, set string) bool {
+	op := v.Record.Operation
+	switch {
+	case op.Kind != model.OperationRestart, op.Restart.Remembered == "", op.Step == model.StepLock, op.Step == model.StepNext && !aim.StuckOnLive(v, set):
+		return false
+	}
+	upgrade := view.PendingRestart(v, set) && aim.UpgradeDue(v)
+	return upgrade && aim.TrialPods(v, set) && !aim.ReadyOnLive(v, set)
+}
+
+// growStuck reports whether nodes are stuck on their template, all others are well, and another
+// version is desired. That comes by an upgrade, before which no other nodes are to come or to go.
+func growStuck(v *view.View, op *model.Operation) bool {
+	if !v.Contact() || v.Rejected || v.Suspending || !aim.UpgradeDue(v) {
+		return false
+	}
+	return !aim.SizeFirst(v) && aim.OnlyStuck(v, op.To)
+}
+
+// claimLimit bounds how long a grow that is taken back waits for the claims that
+// it has brought about; a claim that is never made holds nothing up.
+const claimLimit = 2 * time.Minute
+
+// claimsUnmarked writes the id of the cluster on the claims of nodes that came with a grow and
+// leave before they have answered; true while a claim lacks it. Without it the next grow would
+// be refused for want of an owner. A claim that was there before the grow began had to carry
+// it, so no other cluster's is among them.
+func claimsUnmarked(t *pass.Pass, op *model.Operation) bool {
+	unmarked := false
+	for _, to := range op.To {
+		first := 0
+		if from := view.Recorded(op.From, to.Name); from != nil {
+			first = from.Replicas
+		}
+		for ordinal := first; ordinal < min(to.Replicas, aim.LiveReplicas(&t.View, to.Name)); ordinal++ {
+			seen := false
+			for c := range view.ClaimsOf(&t.View, to.Name, ordinal) {
+				seen = true
+				if c.ClusterID != "" || t.Answer(view.PodName(to.Name, ordinal)) != nil {
+					continue // it has said so, or its node is asked
+				}
+				unmarked = true
+				t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID})
+			}
+			unmarked = unmarked || !seen && t.Elapsed(op.Started) < claimLimit
+		}
+	}
+	return unmarked
+}
+
+// newOnTrial waits where a new group would get the desired template while another set is on
+// trial.
+func newOnTrial(t *pass.Pass) bool {
+	for _, w := range t.Desired.Sets {
+		if view.Recorded(t.Record.Sets, w.Name) != nil {
+			continue
+		}
+		for _, s := range t.Record.Sets {
+			if s.Replicas == 0 || !aim.TrialPods(&t.View, s.Name) {
+				continue
+			}
+			c := t.Nodes([]model.RecordedSet{s})
+			t.Wait(gates.OtherPodDown(c.NotJoined, c.NotJoinedWhy))
+			return true
+		}
+	}
+	return false
+}
+
+// addedSets are the recorded sets and the new ones of the definition, in the order of
+// Desired.Sets; those that are no longer desired stand last.
+func addedSets(v *view.View) []model.RecordedSet {
+	var out []model.RecordedSet
+	for _, w := range v.Desired.Sets {
+		if s := view.Recorded(v.Record.Sets, w.Name); s != nil {
+			out = append(out, *s)
+		} else if w.Data {
+			out = append(out, model.RecordedSet{Name: w.Name, Group: w.Group})
+		}
+	}
+	for _, s := range v.Record.Sets {
+		if v.DesiredSet(s.Name) == nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// recoverDue notes that a pod waits, after a full outage, for more data nodes than there are,
+// and the template of its set no longer does.
+func recoverDue(t *pass.Pass) {
+	t.Record.RecoverDue = t.AnyPod(func(p *model.Pod) bool { return view.WaitsForTooMany(&t.View, p) })
+}
+
+// growRolledBack reports whether fewer nodes are desired by now than are being added, or were for a while in which nothing
+// else was done: a group of which nothing was made is forgotten then.
+func growRolledBack(v *view.View, op *model.Operation) bool {
+	return !v.Rejected && slices.ContainsFunc(op.To, func(s model.RecordedSet) bool {
+		before := view.Recorded(op.From, s.Name)
+		adds := before == nil || before.Replicas < s.Replicas
+		return adds && (view.Target(v, s.Name) < s.Replicas || view.Recorded(v.Record.Sets, s.Name) == nil)
+	})
 }

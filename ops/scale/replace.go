@@ -1,7 +1,10 @@
 package scale
 
 import (
+	"strings"
+
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -20,35 +23,41 @@ func StartReplace(t *pass.Pass, begun bool) bool {
 		p = first // no second node before the volume of the first has gone: what that one waits for is said
 	}
 	waits, refusals := len(t.Decision.Waits), len(t.Decision.Refusals)
-	s := *view.Recorded(t.Record.Sets, p.Set)
-	sh := replaced(t, p, s)
-	if replaceWaits(t, sh, p, s) {
-		if begun {
-			t.Decision.Waits, t.Decision.Refusals = t.Decision.Waits[:waits], t.Decision.Refusals[:refusals]
-			return false
-		}
-		t.Decision.LookAgain = refusedLook * t.Poll()
-		return true
+	sh := replaced(t, p)
+	switch {
+	case !replaceWaits(t, sh, p):
+		replace(t, sh, model.OperationReplace, model.StepExclude)
+		excludes(t, forecast(&t.View, sh, nil), nil).Replaces = p.UID
+	case begun:
+		t.Decision.Waits, t.Decision.Refusals = t.Decision.Waits[:waits], t.Decision.Refusals[:refusals]
+		return false
 	}
-	replace(t, sh, model.OperationReplace, model.StepExclude)
-	excludes(t, sh, p)
 	return true
 }
 
-func replaced(t *pass.Pass, p *model.Pod, s model.RecordedSet) *model.Shrink {
+// setOf is the StatefulSet of a pod, as it is recorded.
+func setOf(t *pass.Pass, p *model.Pod) []model.RecordedSet {
+	return []model.RecordedSet{*view.Recorded(t.Record.Sets, p.Set)}
+}
+
+func replaced(t *pass.Pass, p *model.Pod) *model.Shrink {
+	s := setOf(t, p)[0]
 	return &model.Shrink{
 		Replaces: p.Name, Masters: !view.Data(&t.View, s), Set: s.Name, From: s.Replicas, To: s.Replicas, Before: s.Replicas, Since: t.Now,
 		Leaving: leaving(&t.View, s.Name, p.Ordinal, p.Ordinal+1),
 	}
 }
 
-// excludes records the exclusion of the node in a pod that stays.
-func excludes(t *pass.Pass, sh *model.Shrink, p *model.Pod) {
-	x := &model.Exclusions{Set: sh.Set, Before: t.Observed.Database.Settings.Exclude["_id"], IDs: sh.Leaving[0].ID, Replaces: p.UID}
-	if f := forecast(&t.View, sh, nil); f.Extend {
-		x.Tables = extendFilters(t, nil, f.Leaving)
+// excludes records the exclusion of the nodes that leave; nodes of all these StatefulSets leave in the end.
+func excludes(t *pass.Pass, f *capacity.Forecast, sets []model.RecordedSet) *model.Exclusions {
+	sh := t.Record.Operation.Shrink
+	ids := model.Texts(sh.Leaving, func(n *model.LeavingNode) string { return n.ID })
+	x := &model.Exclusions{Set: sh.Set, Before: t.Observed.Database.Settings.Exclude["_id"], IDs: strings.Join(ids, ",")}
+	if f.Extend {
+		x.Tables = extendFilters(t, sets, f.Leaving)
 	}
 	t.Record.Exclusions = x
+	return x
 }
 
 func replace(t *pass.Pass, sh *model.Shrink, kind model.OperationKind, step string) {
@@ -82,11 +91,8 @@ func DrainAgain(t *pass.Pass) bool {
 		return false
 	}
 	p := view.DrainedForNewVolume(&t.View)
-	sh := replaced(t, p, *view.Recorded(t.Record.Sets, p.Set))
-	replace(t, sh, model.OperationReplace, model.StepDrain)
-	x := *t.Record.Exclusions
-	x.Replaces = p.UID
-	t.Record.Exclusions = &x
+	replace(t, replaced(t, p), model.OperationReplace, model.StepDrain)
+	model.Own(&t.Record.Exclusions).Replaces = p.UID
 	return true
 }
 
@@ -97,25 +103,19 @@ func nextReplaced(v *view.View, begun bool) *model.Pod {
 	if !aim.MayReplace(v) || v.Rejected || v.Suspending || view.Unequal(v) {
 		return nil
 	}
-	var found *model.Pod
-	for p := range model.Each(v.Observed.Pods) {
-		if s := view.Recorded(v.Record.Sets, p.Set); s == nil || p.Ordinal >= s.Replicas || begun != (view.DeletedClaim(v, p) != nil) {
-			continue
-		}
-		due := len(aim.OtherClaims(v, p)) > 0 && len(aim.OtherVolumes(v, p.Set)) == 0
-		earlier := found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal
-		if begun && found != nil && view.ReplacesVolume(v, p) != view.ReplacesVolume(v, found) {
-			earlier = view.ReplacesVolume(v, p)
-		}
-		if due && earlier {
-			found = p
+	due := func(p *model.Pod) bool {
+		return begun == (view.DeletedClaim(v, p) != nil) && len(aim.OtherClaims(v, p)) > 0 && len(aim.OtherVolumes(v, p.Set)) == 0
+	}
+	if begun {
+		if p := lowest(v, func(p *model.Pod) bool { return due(p) && view.ReplacesVolume(v, p) }); p != nil {
+			return p
 		}
 	}
-	return found
+	return lowest(v, due)
 }
 
 // replaceWaits are the gates before a node is drained for other volumes.
-func replaceWaits(t *pass.Pass, sh *model.Shrink, p *model.Pod, s model.RecordedSet) bool {
+func replaceWaits(t *pass.Pass, sh *model.Shrink, p *model.Pod) bool {
 	switch {
 	case aim.Aborted(&t.View):
 		t.Refuse(gates.DrainsAborted(gates.ReplacedStay))
@@ -129,8 +129,60 @@ func replaceWaits(t *pass.Pass, sh *model.Shrink, p *model.Pod, s model.Recorded
 	case !p.Ready, len(sh.Leaving) == 0, sh.Leaving[0].ID == "":
 		return t.Waits(gates.VolumesReplaced(true, "node "+p.NodeName+" is not there"))
 	}
-	if shrinkWaits(t, sh, []model.RecordedSet{s}) {
-		return true
+	return shrinkWaits(t, sh, setOf(t, p)) || disrupts(t)
+}
+
+// StartRemove begins to drain the next node that is to do with fewer disks; dedicated masters have nothing
+// to drain, and restart at once. It says whether one is due. The claims stay, and nothing is deleted.
+func StartRemove(t *pass.Pass) bool {
+	p := nextRemoved(&t.View)
+	if p == nil {
+		return false
 	}
-	return t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)))
+	sh := replaced(t, p)
+	switch {
+	case aim.Aborted(&t.View):
+		t.Refuse(gates.DrainsAborted(gates.RemovedStay))
+	case !p.Ready, len(sh.Leaving) == 0, sh.Leaving[0].ID == "":
+		t.Waits(gates.DisksRemoved("node " + p.NodeName + " is not there"))
+	case !sh.Masters && shrinkWaits(t, sh, setOf(t, p)), disrupts(t):
+	case sh.Masters:
+		restartsRemoved(t, p, t.Desired.Revision)
+	default:
+		replace(t, sh, model.OperationRemoveDisks, model.StepExclude)
+		excludes(t, forecast(&t.View, sh, nil), nil).Replaces = p.UID
+	}
+	return true
+}
+
+// nextRemoved is the pod of the lowest ordinal that uses a disk which is not desired; nil for none.
+func nextRemoved(v *view.View) *model.Pod {
+	switch {
+	case v.Rejected, v.Suspending, v.Record.Removing == nil, view.Unequal(v), view.AnyMixed(v):
+		return nil
+	}
+	return lowest(v, func(p *model.Pod) bool { return view.SurplusOf(v, p) != "" })
+}
+
+// lowest is the pod for which it is due that has the lowest ordinal of its StatefulSet; nil for none.
+func lowest(v *view.View, due func(p *model.Pod) bool) (found *model.Pod) {
+	for p := range model.Each(v.Observed.Pods) {
+		s := view.Recorded(v.Record.Sets, p.Set)
+		before := found == nil || p.Set == found.Set && p.Ordinal < found.Ordinal
+		if before && s != nil && p.Ordinal < s.Replicas && due(p) {
+			found = p
+		}
+	}
+	return found
+}
+
+// removes reports whether a drain is for fewer disks.
+func removes(v *view.View) bool {
+	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationRemoveDisks
+}
+
+// restartsRemoved lets a pod go whose node is empty, behind every gate of a restart.
+func restartsRemoved(t *pass.Pass, p *model.Pod, revision string) {
+	restartsReplaced(t, revision)
+	t.Record.Operation.Restart.Removes = p.UID
 }

@@ -16,10 +16,6 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// refusedLook is how many polls pass until a shrink that is refused is looked at
-// again.
-const refusedLook = 5
-
 // StartShrink begins a drain where nodes are to leave; with masters, of
 // dedicated masters only. It says whether one is due.
 func StartShrink(t *pass.Pass, masters bool) bool {
@@ -28,16 +24,14 @@ func StartShrink(t *pass.Pass, masters bool) bool {
 		return false
 	}
 	if aim.Aborted(&t.View) {
-		t.Refuse(gates.ShrinkAborted(leftOver(&t.View, sets)))
+		left := model.Texts(sets, func(s *model.RecordedSet) string {
+			return fmt.Sprintf("%s at %d of %d", s.Name, s.Replicas, view.Target(&t.View, s.Name))
+		})
+		t.Refuse(gates.ShrinkAborted(strings.Join(left, ", ")))
 		return true
 	}
 	sh := &model.Shrink{Masters: masters, Since: t.Now}
-	if shrinkWaits(t, sh, sets) {
-		// What is refused by what the database says may fit a moment later.
-		t.Decision.LookAgain = refusedLook * t.Poll()
-		return true
-	}
-	if t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))) {
+	if shrinkWaits(t, sh, sets) || disrupts(t) {
 		return true
 	}
 	op := &model.Operation{Kind: model.OperationShrink, Step: model.StepNext, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, Shrink: sh}
@@ -47,12 +41,9 @@ func StartShrink(t *pass.Pass, masters bool) bool {
 	return true
 }
 
-func leftOver(v *view.View, sets []model.RecordedSet) string {
-	var left []string
-	for _, s := range sets {
-		left = append(left, fmt.Sprintf("%s at %d of %d", s.Name, s.Replicas, view.Target(v, s.Name)))
-	}
-	return strings.Join(left, ", ")
+// disrupts reports whether it would be one more cluster under way at the same time than there may be.
+func disrupts(t *pass.Pass) bool {
+	return t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)))
 }
 
 // shrunk is the size of each set when the operation ends, by what is desired now.
@@ -67,16 +58,11 @@ func shrunk(v *view.View, op *model.Operation) []model.RecordedSet {
 }
 
 func shrinkWords(from, to []model.RecordedSet) string {
-	var parts []string
-	for i, s := range to {
-		if from[i].Replicas != s.Replicas {
-			parts = append(parts, fmt.Sprintf("group %s from %d to %s", s.Group, from[i].Replicas, aim.NumberOf(s.Replicas, "node")))
-		}
-	}
-	if len(parts) == 0 {
+	words := sizeWords(from, to)
+	if words == "" {
 		return "removing an empty group"
 	}
-	return "shrinking " + strings.Join(parts, ", ")
+	return "shrinking " + words
 }
 
 // Before nodes are drained, and before each step of a drain: a whole and fresh reading, in
@@ -166,13 +152,12 @@ func Shrink(t *pass.Pass) {
 		}
 		return
 	}
-	op, sh := *t.Record.Operation, *t.Record.Operation.Shrink
-	op.Shrink, op.Revision = &sh, t.Desired.Revision
-	op.To = shrunk(&t.View, &op)
-	t.Record.Operation = &op
+	op := model.Own(&t.Record.Operation)
+	sh := model.Own(&op.Shrink)
+	op.Revision, op.To = t.Desired.Revision, shrunk(&t.View, op)
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, &sh) || drainNotDesired(&t.View, &sh)
+	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, sh) || drainNotDesired(&t.View, sh)
 	// So does one for which a pod is missing that does not come back before its StatefulSet is recreated.
 	held := view.AnyBehindMissingDisk(&t.View)
 	back = aim.DrainStops(&t.View) || held || back && !view.Refilled(&t.View)
@@ -180,7 +165,7 @@ func Shrink(t *pass.Pass) {
 		restartsReplaced(t, op.Revision) // its claims are deleted already, and nothing takes that back
 		return
 	}
-	if back && allStay(&t.View, &op) {
+	if back && allStay(&t.View, op) {
 		aim.EndShrink(t)
 		op.Step = model.StepInclude
 	}
@@ -191,27 +176,31 @@ func Shrink(t *pass.Pass) {
 	}
 	switch op.Step {
 	case model.StepExclude:
-		excludeStep(t, &op)
+		excludeStep(t, op)
 	case model.StepDrain:
-		drainStep(t, &op)
+		drainStep(t, op)
 	case model.StepSmaller:
-		smallerStep(t, &op)
+		smallerStep(t, op)
 	case model.StepGone:
-		goneStep(t, &op)
+		goneStep(t, op)
 	case model.StepInclude:
 		if setting.GiveBackExclusions(t); t.Record.Exclusions == nil {
 			sh.Set, op.Step = "", model.StepNext
 		}
 	case model.StepClaims:
-		claimsStep(t, &op)
+		claimsStep(t, op)
 	case model.StepDelete:
-		removeSet(t, &op)
+		removeSet(t, op)
 	case model.StepAcknowledge:
-		shrinkAcknowledge(t, &op)
+		shrinkAcknowledge(t, op)
 	default:
-		nextShrink(t, &op)
+		nextShrink(t, op)
 	}
-	scaleTimeout(t)
+	if op := t.Record.Operation; aim.Shrinking(&t.View) && op.Shrink.Replaces != "" {
+		tooLong(t, model.OperationShrink, *op, "ShrinkTimedOut", "draining the node of pod "+op.Shrink.Replaces+" for its disks")
+	} else if aim.Shrinking(&t.View) {
+		tooLong(t, model.OperationShrink, *op, "ShrinkTimedOut", shrinkWords(op.From, op.To))
+	}
 }
 
 // leavesBeforeUpgrade says whose the claims are of a group that came with the cluster, never
@@ -269,18 +258,7 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	}
 	sh.Leaving = leaving(&t.View, s.Name, first, s.Replicas)
 	op.Step = model.StepExclude
-	x := &model.Exclusions{Set: s.Name, Before: t.Observed.Database.Settings.Exclude["_id"]}
-	var ids []string
-	for _, n := range sh.Leaving {
-		if n.ID != "" {
-			ids = append(ids, n.ID)
-		}
-	}
-	x.IDs = strings.Join(ids, ",")
-	if f.Extend {
-		x.Tables = extendFilters(t, sets, f.Leaving)
-	}
-	t.Record.Exclusions = x
+	excludes(t, f, sets)
 }
 
 // leavesFirst is a group that has left the definition, where there is one: an upgrade has left it
@@ -304,10 +282,8 @@ func leaving(v *view.View, set string, from, to int) []model.LeavingNode {
 			continue
 		}
 		n := model.LeavingNode{Name: p.NodeName, Pod: p.Name, Ordinal: ordinal}
-		for i := range v.Observed.Database.Nodes {
-			if v.Observed.Database.Nodes[i].Name == p.NodeName {
-				n.ID = v.Observed.Database.Nodes[i].ID
-			}
+		if is := view.NodeNamed(v, p.NodeName); is != nil {
+			n.ID = is.ID
 		}
 		out = append(out, n)
 	}
@@ -317,15 +293,10 @@ func leaving(v *view.View, set string, from, to int) []model.LeavingNode {
 // shrinkEnds drops the operation: what became smaller stays so.
 func shrinkEnds(t *pass.Pass, op *model.Operation) {
 	t.Record.Operation = nil
-	t.Report(model.Report{Reason: "ShrinkEnded", Warning: true, Status: model.StatusFailure, Message: "the shrink has ended before all of it was done: the exclusions were given back, and " + sizes(&t.View, op.From)})
-}
-
-func sizes(v *view.View, from []model.RecordedSet) string {
-	var parts []string
-	for _, s := range from {
-		parts = append(parts, fmt.Sprintf("%s has %d of %d nodes", s.Group, aim.RecordedReplicas(v, s.Name), s.Replicas))
-	}
-	return strings.Join(parts, ", ")
+	sizes := model.Texts(op.From, func(s *model.RecordedSet) string {
+		return fmt.Sprintf("%s has %d of %d nodes", s.Group, aim.RecordedReplicas(&t.View, s.Name), s.Replicas)
+	})
+	t.Report(model.Report{Reason: "ShrinkEnded", Warning: true, Status: model.StatusFailure, Message: "the shrink has ended before all of it was done: the exclusions were given back, and " + strings.Join(sizes, ", ")})
 }
 
 // shrinkAcknowledge is the last step: reacknowledge does it, and this waits for it. Where no node has left it does not:
@@ -345,36 +316,11 @@ func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
 		return
 	}
 	t.Record.Operation = nil
-	r := scaleReport(&t.View, *op)
-	r.Reason, r.Message = "ShrinkSucceeded", shrinkWords(op.From, op.To)+": the nodes left "+gates.LeftBehind(op.Shrink.Behind)+op.Shrink.EmptyBy()+pinnedWords(op.Shrink)
-	aim.Outcome(t, model.OperationShrink, model.StatusSuccess, "", r)
-}
-
-// pinnedWords names the tables whose filters let them use no node any more.
-func pinnedWords(sh *model.Shrink) string {
-	if len(sh.Pinned) == 0 {
-		return ""
+	words := shrinkWords(op.From, op.To) + ": the nodes left " + gates.LeftBehind(op.Shrink.Behind) + op.Shrink.EmptyBy()
+	if pinned := op.Shrink.Pinned; len(pinned) > 0 {
+		words += "; the filters of " + strings.Join(pinned, ", ") + " were given back and name only nodes that have left: a copy that is lost is allocated nowhere, so change these filters or reset them"
 	}
-	return "; the filters of " + strings.Join(sh.Pinned, ", ") + " were given back and name only nodes that have left: a copy that is lost is allocated nowhere, so change these filters or reset them"
-}
-
-// scaleTimeout reports once that it takes too long; work goes on.
-func scaleTimeout(t *pass.Pass) {
-	if !aim.Shrinking(&t.View) {
-		return
-	}
-	words := aim.TakesTooLong(t, view.ScaleLimit(&t.View))
-	if words == "" {
-		return
-	}
-	op := *t.Record.Operation
-	r := scaleReport(&t.View, op)
-	r.Reason, r.Warning = "ShrinkTimedOut", true
-	r.Message = shrinkWords(op.From, op.To) + words
-	if of := op.Shrink.Replaces; of != "" {
-		r.Message = "draining the node of pod " + of + " for its disks" + words
-	}
-	aim.Outcome(t, model.OperationShrink, model.StatusFailure, "scale-timeout", r)
+	aim.Outcome(t, model.OperationShrink, model.StatusSuccess, "", scaleReport(*op, "ShrinkSucceeded", words))
 }
 
 // drainNotDesired: nobody asks for what the node is drained for or consents to it any more. That is to leave a zone, or to have
@@ -446,4 +392,35 @@ func claimsStep(t *pass.Pass, op *model.Operation) {
 	default:
 		deleteClaims(t, op)
 	}
+}
+
+// removeSet is the last step of a group that is gone from the definition: its
+// StatefulSet is deleted once it is empty, its claims stay.
+func removeSet(t *pass.Pass, op *model.Operation) {
+	sh := op.Shrink
+	live := t.Live(sh.Set)
+	switch {
+	case t.DesiredSet(sh.Set) != nil, aim.DrainStops(&t.View):
+		sh.Set, op.Step = "", model.StepNext
+		return
+	case live == nil:
+		name := sh.Set
+		t.Record.Sets = slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool { return s.Name == name })
+		sh.Set, op.Step = "", model.StepNext
+		return
+	case live.Replicas > 0:
+		t.Wait(gates.ReplicasLive(sh.Set, live.Replicas, 0)) // somebody has raised it
+		return
+	}
+	for p := range model.Each(t.Observed.Pods) {
+		if p.Set == sh.Set {
+			t.Wait(gates.NodesGone("pod " + p.Name))
+			return
+		}
+	}
+	if live.Current > 0 { // its controller has not counted them yet
+		t.Wait(gates.NodesGone(fmt.Sprintf("StatefulSet %s, whose controller counts %s,", live.Name, aim.NumberOf(live.Current, "pod"))))
+		return
+	}
+	t.Decision.Disruptive = &model.Action{Kind: model.ActionDeleteSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion}
 }
