@@ -26,7 +26,7 @@ var drills = []mutation{
 	{"what may be somebody else's is not dropped", "Leaves", "return f.Step == FetchDrop && f.Presumed && !f.Drill", "return false", "ops", "TestNothingIsDroppedOfARestoreWhoseAnswerWasLost"},
 	{"a snapshot waits for a reading that has it", "leave", "if targets := f.Targets(); slices", "if targets := f.Targets()[:0]; slices", "ops", "TestASnapshotAfterATableThatStaysKnowsOfIt"},
 	{"room that is not known is not none", "roomFor", "if !known {", "if false && !known {", "ops", "TestTablesWaitWhileNobodyKnowsTheRoomOnTheDisks"},
-	{"what is left of a drill is looked for at each snapshot", "Leftover", "for i := range db.Facts {", "for i := range db.Facts[:0] {", "ops", "TestWhatIsLeftOfADrillIsFoundLater"},
+	{"what is left of a drill is looked for at each snapshot", "Leftover", "model.Texts(db.Facts, ", "model.Texts(db.Facts[:0], ", "ops", "TestWhatIsLeftOfADrillIsFoundLater"},
 	{"no restore that still waits is called dropped", "dropFetched", `t.answering(ctx, a, "RESTORE SNAPSHOT")`, `t.answering(ctx, a)`, "ops/execute", "TestTablesAreNotDroppedForGoodWhileARestoreStillHasNoAnswer"},
 	{"a table of an earlier restore is not this one's", "unfit", "case !f.Drill && slices.Contains(t.Observed.Database.Restore.Tables, f.Target(table)):", "case false:", "ops", "TestATableOfAnEarlierRestoreIsNotTakenForThisOne"},
 	{"tables that did not come are dropped during an operation", "drop", "why := cmp.Or(away(t), unseen(f, &t.Observed.Database))", "why := cmp.Or(busy(t), unseen(f, &t.Observed.Database))", "ops", "TestTablesThatDidNotComeAreDroppedDuringAnOperation"},

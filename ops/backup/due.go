@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/snapshots"
@@ -75,12 +76,15 @@ func void(t *pass.Pass) {
 
 // last is when the schedule's last window was; when it is not known, since when there are backups.
 func last(b *model.Backups, schedule string) time.Time {
-	for _, s := range b.Schedules {
-		if s.Name == schedule && !s.Last.IsZero() {
-			return s.Last
-		}
+	if s := recordedAs(b.Schedules, schedule); s != nil && !s.Last.IsZero() {
+		return s.Last
 	}
 	return b.Since
+}
+
+// recordedAs is the schedule of this name; nil for none.
+func recordedAs(all []model.RecordedSchedule, schedule string) *model.RecordedSchedule {
+	return model.Find(all, func(s *model.RecordedSchedule) bool { return s.Name == schedule })
 }
 
 // schedules notes those of the definition. One that it does not have any more keeps its last window: it
@@ -89,13 +93,14 @@ func schedules(t *pass.Pass) {
 	before := t.Record.Backups.Schedules
 	Note(t.Record.Backups, t.Desired.Backups)
 	for _, s := range t.Record.Backups.Schedules {
-		i := slices.IndexFunc(before, func(r model.RecordedSchedule) bool { return r.Name == s.Name && r.Cron != "" })
-		if i < 0 || s.Cron == "" || before[i].Cron == s.Cron && before[i].TimeZone == s.TimeZone {
+		was := recordedAs(before, s.Name)
+		recurs := was != nil && was.Cron != "" && s.Cron != ""
+		if !recurs || was.Cron == s.Cron && was.TimeZone == s.TimeZone {
 			continue
 		}
 		t.Report(model.Report{
 			Event: model.EventSchedule, Status: model.StatusSuccess, Reason: "ScheduleChanged", Schedule: s.Name, Cron: s.Cron,
-			Message: fmt.Sprintf("schedule %s takes its snapshots at %s %s from now on, and no more at %s", s.Name, s.Cron, cmp.Or(s.TimeZone, "UTC"), before[i].Cron),
+			Message: fmt.Sprintf("schedule %s takes its snapshots at %s %s from now on, and no more at %s", s.Name, s.Cron, cmp.Or(s.TimeZone, "UTC"), was.Cron),
 		})
 	}
 }
@@ -105,16 +110,13 @@ func Note(b *model.Backups, d *definition.Backups) {
 	var next []model.RecordedSchedule
 	for _, s := range d.Schedules {
 		recorded := model.RecordedSchedule{Name: s.Name, Cron: s.Cron, TimeZone: s.TimeZone, Keep: s.Keep, KeepFor: s.KeepFor, Tables: strings.Join(s.Tables, ",")}
-		for _, r := range b.Schedules {
-			if r.Name == s.Name {
-				recorded.Last = r.Last
-			}
+		if was := recordedAs(b.Schedules, s.Name); was != nil {
+			recorded.Last = was.Last
 		}
 		next = append(next, recorded)
 	}
 	for _, r := range b.Schedules {
-		named := slices.ContainsFunc(next, func(s model.RecordedSchedule) bool { return s.Name == r.Name })
-		if !named && !r.Last.IsZero() {
+		if recordedAs(next, r.Name) == nil && !r.Last.IsZero() {
 			next = append(next, model.RecordedSchedule{Name: r.Name, Last: r.Last})
 		}
 	}
@@ -137,9 +139,8 @@ func recurs(schedule string) bool {
 // took notes the window that a schedule of the definition has taken last.
 func took(b *model.Backups, schedule string, at time.Time) {
 	b.Schedules = slices.Clone(b.Schedules)
-	i := slices.IndexFunc(b.Schedules, func(r model.RecordedSchedule) bool { return r.Name == schedule })
-	if i >= 0 && at.After(b.Schedules[i].Last) {
-		b.Schedules[i].Last = at
+	if s := recordedAs(b.Schedules, schedule); s != nil && at.After(s.Last) {
+		s.Last = at
 	}
 }
 
@@ -159,16 +160,86 @@ func Soon(t *pass.Pass) time.Duration {
 	if b.Due.Schedule != "" || b.Fetch != nil {
 		return dueSoon
 	}
-	soon := time.Duration(0)
+	soon, all := time.Duration(0), t.Desired.Backups.Schedules
 	if d := t.Desired.Backups.Drill; d != nil {
-		if next := snapshots.Next(definition.BackupSchedule{Cron: d.Cron, TimeZone: d.TimeZone}, t.Now); !next.IsZero() {
-			soon = next.Sub(t.Now)
-		}
+		all = append(slices.Clip(all), definition.BackupSchedule{Cron: d.Cron, TimeZone: d.TimeZone})
 	}
-	for _, s := range t.Desired.Backups.Schedules {
+	for _, s := range all {
 		if next := snapshots.Next(s, t.Now); !next.IsZero() && (soon == 0 || next.Sub(t.Now) < soon) {
 			soon = next.Sub(t.Now)
 		}
 	}
 	return soon
+}
+
+// retryBefore is how long after a snapshot that failed the next one is taken before an operation.
+const retryBefore = 10 * time.Minute
+
+// Risky are operations that move data off nodes for good, or that CrateDB cannot go back from.
+func Risky(kind model.OperationKind) bool {
+	switch kind {
+	case model.OperationShrink, model.OperationUpgrade, model.OperationReplace:
+		return true
+	}
+	return false
+}
+
+// TooOld reports whether a newer snapshot is asked for before an operation of this kind. Where none can be
+// taken, because tables are red or the nodes run two versions, the operation may be the remedy.
+func TooOld(t *pass.Pass, kind model.OperationKind) bool {
+	d := t.Desired.Backups
+	if d == nil || d.SnapshotNewerThan == 0 || !Risky(kind) || !takes(t) {
+		return false
+	}
+	newest := Newest(&t.View)
+	return newest == nil || t.Elapsed(newest.Finished) > d.SnapshotNewerThan
+}
+
+// Newest is the newest snapshot of all tables in the repository of the definition; nil for none. What is in a former place
+// may be gone, and nothing lists it any more.
+func Newest(v *view.View) *model.TakenSnapshot {
+	if b := v.Record.Backups; b == nil || b.Repository.Name != Name(settings(v)) {
+		return nil
+	}
+	return snapshots.Newest(v.Record.Backups, v.Desired.Backups)
+}
+
+// takes reports whether a snapshot can be taken of the cluster as it is. A repository that is not there is
+// made first, also where the record of it was lost.
+func takes(t *pass.Pass) bool {
+	db := &t.Observed.Database
+	if !t.Contact() || t.Record.Backups == nil || awaitsStuck(t) {
+		return false
+	}
+	return (len(db.Nodes) == 0 || snapshots.OneVersion(db)) && (db.Health.Colour == model.Green || db.Health.Colour == model.Yellow)
+}
+
+// First has a snapshot be taken before an operation of this kind begins.
+func First(t *pass.Pass, kind model.OperationKind) {
+	b, d := t.Record.Backups, t.Desired.Backups
+	newest := "there is none"
+	if k := Newest(&t.View); k != nil {
+		newest = fmt.Sprintf("the newest one, %s, is %s old", k.Name, gates.Age(t.Elapsed(k.Finished)))
+	}
+	what := "one is taken first"
+	failed := b.Failed != "" && t.Elapsed(b.FailedAt) < retryBefore
+	switch {
+	case failed:
+		what = "the last attempt failed: " + b.Failed
+	case b.Running != nil:
+		what = b.Running.Name + " is being taken"
+	case b.Needed.IsZero():
+		b.Needed = t.Now.Truncate(time.Second)
+	}
+	t.Wait(gates.SnapshotNewer(string(kind), d.SnapshotNewerThan, newest, what))
+}
+
+// awaitsStuck reports whether tables that a person wants, and that no snapshot can have before they are there, wait for
+// a node whose pod is stuck: only another template may bring that.
+func awaitsStuck(t *pass.Pass) bool {
+	f, v := t.Record.Backups.Fetch, &t.View
+	comes := f.There() && f.Step != model.FetchDrop && f.Done < f.Of
+	return comes && !f.Drill && v.AnyPod(func(p *model.Pod) bool {
+		return view.NotReady(p) && view.Absent(v, p.NodeName) && view.StuckSinceStart(v, p)
+	})
 }

@@ -51,12 +51,7 @@ func compare(t *pass.Pass) {
 	if !db.Listed.After(b.Listed) || b.Repository.Name == "" {
 		return
 	}
-	var ours []model.ListedSnapshot
-	for _, s := range db.Listing {
-		if s.Repository == b.Repository.Name {
-			ours = append(ours, s)
-		}
-	}
+	ours := slices.DeleteFunc(slices.Clone(db.Listing), func(s model.ListedSnapshot) bool { return s.Repository != b.Repository.Name })
 	since := awaits(b)
 	waited := b.Listed.IsZero() && !since.IsZero() && t.Elapsed(since) >= missingFor
 	known := len(b.Taken) > 0 || b.Running != nil && !b.Running.Asked.IsZero()
@@ -143,11 +138,7 @@ func follow(t *pass.Pass) {
 	case s == nil:
 		missing(t)
 	case s.State == model.SnapshotInProgress, s.Unread():
-		if !b.Running.Missing.IsZero() {
-			next := *b.Running
-			next.Missing = time.Time{}
-			b.Running = &next
-		}
+		model.Own(&b.Running).Missing = time.Time{}
 	default:
 		b.Taken = append(slices.DeleteFunc(slices.Clone(b.Taken), func(k model.TakenSnapshot) bool { return k.Name == s.Name }),
 			model.TakenSnapshot{Name: s.Name, State: s.State, Began: b.Running.Began, Finished: s.Finished, Tables: s.Tables, Operations: b.Running.Operations})
@@ -178,9 +169,7 @@ func missing(t *pass.Pass) {
 		return
 	}
 	if b.Running.Missing.IsZero() {
-		next := *b.Running
-		next.Missing = t.Now
-		b.Running = &next
+		model.Own(&b.Running).Missing = t.Now
 	}
 	if t.Elapsed(b.Running.Missing) < missingFor {
 		return
@@ -206,12 +195,9 @@ const missingFor = 90 * time.Second
 
 // listed is a row of our repository in the last listing; nil for none.
 func listed(v *view.View, name string) *model.ListedSnapshot {
-	for s := range model.Each(v.Observed.Database.Listing) {
-		if s.Name == name && s.Repository == v.Record.Backups.Repository.Name {
-			return s
-		}
-	}
-	return nil
+	return model.Find(v.Observed.Database.Listing, func(s *model.ListedSnapshot) bool {
+		return s.Name == name && s.Repository == v.Record.Backups.Repository.Name
+	})
 }
 
 // ended reports how a snapshot has ended.

@@ -55,24 +55,20 @@ func Name(settings model.SettingList) string {
 
 // placeOf is what makes a repository another one: everything that says where it is.
 func placeOf(settings model.SettingList) string {
-	var all []string
-	for _, s := range settings.Settings() {
+	return strings.Join(model.Texts(settings.Settings(), func(s *model.Setting) string {
 		switch s.Name {
 		case typeSetting, "location", "base_path", "bucket", "container", "account", "endpoint", "region":
-			all = append(all, s.Name+"="+s.Value)
+			return s.Name + "=" + s.Value
 		}
-	}
-	return strings.Join(all, "\n")
+		return ""
+	}), "\n")
 }
 
 // secrets are the parameters whose values Secrets have, as an action carries them.
 func secrets(v *view.View) string {
-	var all []definition.SecretSetting
-	for _, s := range v.Desired.Backups.Repository.Secrets {
-		if known(v.Desired.Backups.Repository.Type, s.Name, runs(v)) {
-			all = append(all, s)
-		}
-	}
+	all := slices.DeleteFunc(slices.Clone(v.Desired.Backups.Repository.Secrets), func(s definition.SecretSetting) bool {
+		return !known(v.Desired.Backups.Repository.Type, s.Name, runs(v))
+	})
 	if len(all) == 0 {
 		return ""
 	}
@@ -89,13 +85,10 @@ func versions(v *view.View) (all, missing string) {
 		if !found.Exists || !slices.Contains(found.Keys, s.Ref.Key) {
 			return "", s.Ref.Name + ", key " + s.Ref.Key
 		}
-		line := s.Ref.Name + " " + found.Version.UID + " " + found.Version.ResourceVersion
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
+		lines = append(lines, s.Ref.Name+" "+found.Version.UID+" "+found.Version.ResourceVersion)
 	}
 	slices.Sort(lines)
-	return strings.Join(lines, "\n"), ""
+	return strings.Join(slices.Compact(lines), "\n"), ""
 }
 
 // Unsettled reports whether the repository is still to be made or changed as the definition says: a snapshot
@@ -215,4 +208,55 @@ func oldest(v *view.View) string {
 		}
 	}
 	return out
+}
+
+// Result is the record after an action on a repository or a snapshot.
+func Result(record model.Record, a model.Action, result model.Result, now time.Time) model.Record {
+	if r := record.Restore; r != nil && a.Repository == r.Repository && a.Kind == model.ActionSetRepository {
+		if r.Step == model.RestoreNew {
+			model.Own(&record.Restore).Step = model.RestoreChoose
+		}
+		return record
+	}
+	b := model.Own(&record.Backups)
+	switch a.Kind {
+	case model.ActionSetRepository:
+		if b.Repository.Name != a.Repository {
+			b.Taken, b.Listed = nil, time.Time{} // another place has others
+		}
+		b.Repository = model.RecordedRepository{Name: a.Repository, Settings: a.Settings, Secrets: a.SecretVersions, Nodes: mergedNodes(b.Repository, a)}
+		if a.New {
+			b.Foreign, b.ForeignAt = "", time.Time{}
+		}
+		if result.Code == model.ResultForeign {
+			b.Foreign, b.ForeignAt = result.Message, now
+		}
+	case model.ActionCreateSnapshot:
+		running := model.Own(&b.Running)
+		switch result.Code {
+		case model.ResultMissing:
+			b.Repository.Settings, b.Repository.Nodes = "", "" // somebody has dropped it: what is in it stays
+		case model.ResultWaits:
+			b.Listed = time.Time{} // a reading has to show what is waited for
+		case model.ResultRefused:
+			running.Refused = result.Message
+		default:
+			running.Asked = now
+		}
+	case model.ActionDropSnapshot:
+		b.Taken = slices.DeleteFunc(slices.Clone(b.Taken), func(k model.TakenSnapshot) bool { return k.Name == a.Snapshot })
+	}
+	return record
+}
+
+// mergedNodes are those that have verified the repository as it is.
+func mergedNodes(before model.RecordedRepository, a model.Action) string {
+	ids := model.Listed(a.NodeIDs)
+	if before.Name == a.Repository && before.Settings == a.Settings && before.Secrets == a.SecretVersions {
+		ids = append(ids, model.Listed(before.Nodes)...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	const most = 200 // ids of nodes that left long ago
+	return strings.Join(ids[:min(len(ids), most)], ",")
 }

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -88,8 +89,7 @@ func recordedRestore(t *pass.Pass, want *definition.Restore) *model.RecordedRest
 	settings := placed(&t.View, want.From, true)
 	of := fmt.Sprintf("%s\nsnapshot=%s\ntables=%s\nusers=%t", settings, want.Snapshot, strings.Join(want.Tables, ","), want.Users)
 	if old := t.Record.Restore; old != nil && old.Of == of {
-		next := *old
-		return &next
+		return model.Own(&old)
 	}
 	sum := sha256.Sum256([]byte(settings))
 	next := &model.RecordedRestore{Of: of, Began: t.Now, Repository: "stevedore_from_" + hex.EncodeToString(sum[:])[:nameDigits]}
@@ -182,20 +182,17 @@ func choose(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore) {
 	if want.Users {
 		r.Step = model.RestoreUsers
 	}
-	t.Report(model.Report{
-		Event: model.EventFeedback, Operation: "create", Action: fetch.Verb, Status: model.StatusInProgress, Reason: "RestoreStarted",
-		Message: fmt.Sprintf("snapshot %s, finished at %s, is restored: %d table(s)", r.Snapshot, r.Taken.UTC().Format(time.RFC3339), len(r.Tables)),
-	})
+	tellRestore(t, model.StatusInProgress, "RestoreStarted", fmt.Sprintf("snapshot %s, finished at %s, is restored: %d table(s)", r.Snapshot, r.Taken.UTC().Format(time.RFC3339), len(r.Tables)))
 }
 
 // notFound says which snapshot is not there, and which are.
 func notFound(db *model.Database, r *model.RecordedRestore, want *definition.Restore) string {
-	var there []string
-	for _, s := range db.Listing {
+	there := model.Texts(db.Listing, func(s *model.ListedSnapshot) string {
 		if s.Repository == r.Repository && s.State == model.SnapshotSuccess && !s.Unread() {
-			there = append(there, s.Name)
+			return s.Name
 		}
-	}
+		return ""
+	})
 	if len(there) == 0 {
 		return fmt.Sprintf("the folder %s shows no snapshot that succeeded: `from` is wrong, or the repository does not answer", want.From)
 	}
@@ -221,12 +218,9 @@ func followRestore(t *pass.Pass, r *model.RecordedRestore) {
 		t.Wait(gates.RestoreRunning(r.Snapshot, "it is not known how far they are"))
 		return
 	}
-	var left []string
-	for _, table := range r.Tables {
-		if !slices.Contains(d.Tables, table) || slices.Contains(d.Missing, table) {
-			left = append(left, table)
-		}
-	}
+	left := slices.DeleteFunc(slices.Clone(r.Tables), func(table string) bool {
+		return slices.Contains(d.Tables, table) && !slices.Contains(d.Missing, table)
+	})
 	progress := fmt.Sprintf("%d of %d are there", len(r.Tables)-len(left), len(r.Tables))
 	if d.Bytes >= 1<<20 {
 		progress += fmt.Sprintf(", %d %% of %d MiB of what is being fetched", 100*d.Fetched/d.Bytes, d.Bytes>>20) + snapshots.Left(t.Elapsed(r.Asked), d.Fetched, d.Bytes)
@@ -237,17 +231,14 @@ func followRestore(t *pass.Pass, r *model.RecordedRestore) {
 		r.Suspect = time.Time{}
 	case len(left) == 0:
 		r.Step, r.Rest, r.Failed, r.Suspect = model.RestoreEnd, nil, "", time.Time{}
-		t.Report(model.Report{
-			Event: model.EventFeedback, Operation: "create", Action: fetch.Verb, Status: model.StatusSuccess, Reason: "RestoreSucceeded",
-			Message: fmt.Sprintf("%d table(s) of snapshot %s are there after %s", len(r.Tables), r.Snapshot, t.Elapsed(r.Began).Round(time.Second)),
-		})
+		tellRestore(t, model.StatusSuccess, "RestoreSucceeded", fmt.Sprintf("%d table(s) of snapshot %s are there after %s", len(r.Tables), r.Snapshot, t.Elapsed(r.Began).Round(time.Second)))
 	case r.Suspect.IsZero():
 		r.Suspect = t.Now
 	case t.Elapsed(r.Suspect) >= fetch.Suspected:
 		r.Step, r.Rest, r.Suspect = model.RestoreDrop, left, time.Time{}
 		r.Failed = fmt.Sprintf("%d of %d tables of snapshot %s could not be fetched: %s", len(left), len(r.Tables), r.Snapshot, strings.Join(left[:min(len(left), 5)], ", "))
 		if r.Attempts >= restoreAttempts {
-			tellFailed(t, r.Failed)
+			tellRestore(t, model.StatusFailure, "RestoreFailed", r.Failed, gates.RestoreFailedRule.Name)
 		}
 	}
 }
@@ -255,14 +246,15 @@ func followRestore(t *pass.Pass, r *model.RecordedRestore) {
 // failRestore ends it, where nothing was made.
 func failRestore(t *pass.Pass, r *model.RecordedRestore, why string) {
 	r.Step, r.Failed = model.RestoreFailed, why
-	tellFailed(t, why)
+	tellRestore(t, model.StatusFailure, "RestoreFailed", why, gates.RestoreFailedRule.Name)
 	t.Wait(gates.RestoreFailed(why))
 }
 
-func tellFailed(t *pass.Pass, why string) {
+// tellRestore reports it as a part of the creation of the cluster.
+func tellRestore(t *pass.Pass, status model.Status, reason, message string, names ...string) {
 	t.Report(model.Report{
-		Event: model.EventFeedback, Operation: "create", Action: fetch.Verb, Status: model.StatusFailure, Reason: "RestoreFailed", Warning: true,
-		Message: why, Names: []string{gates.RestoreFailedRule.Name},
+		Event: model.EventFeedback, Operation: "create", Action: fetch.Verb, Status: status, Reason: reason, Warning: status == model.StatusFailure,
+		Message: message, Names: names,
 	})
 }
 
@@ -295,12 +287,11 @@ func RestoreResult(record model.Record, a model.Action, result model.Result, now
 // secret left out.
 func placed(v *view.View, folder string, readOnly bool) model.SettingList {
 	r := &v.Desired.Backups.Repository
-	all := []string{typeSetting + "=" + r.Type}
 	key := "base_path"
 	if r.Type == "fs" {
 		key = "location"
 	}
-	all = append(all, key+"="+path.Join(r.Base, folder))
+	all := []string{typeSetting + "=" + r.Type, key + "=" + path.Join(r.Base, folder)}
 	if readOnly {
 		all = append(all, "readonly=true")
 	}
@@ -315,8 +306,5 @@ func placed(v *view.View, folder string, readOnly bool) model.SettingList {
 
 // runs is the version of CrateDB; of a cluster that is being made the desired one.
 func runs(v *view.View) string {
-	if v.Record.Version != "" {
-		return v.Record.Version
-	}
-	return v.Desired.Version
+	return cmp.Or(v.Record.Version, v.Desired.Version)
 }

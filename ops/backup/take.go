@@ -25,13 +25,10 @@ func Backup(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || t.Record.ClusterID == "" {
 		return
 	}
-	b := new(model.Backups)
-	if before := t.Record.Backups; before != nil {
-		*b = *before
-	} else {
-		b.Since = t.Now
+	if t.Record.Backups == nil {
+		t.Record.Backups = &model.Backups{Since: t.Now}
 	}
-	t.Record.Backups = b
+	b := model.Own(&t.Record.Backups)
 	schedules(t)
 	lost(t)
 	compare(t)
@@ -77,8 +74,7 @@ func leave(t *pass.Pass) {
 	}
 	if b := t.Record.Backups; b != nil && !t.Desired.Removed {
 		if b.Fetch.There() || b.Fetch != nil && b.Fetch.Verb != "" {
-			next := *b
-			t.Record.Backups = &next
+			model.Own(&t.Record.Backups)
 			fetch.Step(t) // where nobody answers it is dropped later
 			return
 		}
@@ -209,14 +205,10 @@ func begin(t *pass.Pass) {
 // recorded are the operations on the tables of a snapshot, before it is asked for: it has to have them. A primary that is
 // not started counts none, and nobody knows how many its table has.
 func recorded(db *model.Database, tables string) model.Operations {
-	var facts []model.TableFacts
 	of := model.Listed(tables)
-	for _, f := range db.Facts {
-		if f.Started == f.Primaries && (len(of) == 0 || slices.Contains(of, f.Name)) {
-			facts = append(facts, f)
-		}
-	}
-	return model.OperationsOf(facts)
+	return model.OperationsOf(slices.DeleteFunc(slices.Clone(db.Facts), func(f model.TableFacts) bool {
+		return f.Started != f.Primaries || len(of) > 0 && !slices.Contains(of, f.Name)
+	}))
 }
 
 // held is what keeps a snapshot from beginning now; "" for nothing. Between two pods of an operation
@@ -251,13 +243,14 @@ func held(t *pass.Pass) string {
 // another is a snapshot of ours that the last reading shows to run, and that is not the recorded one; "" for none. A lost
 // record or a list that was behind had left it out, or it was given up before it was known to run.
 func another(v *view.View) string {
-	for i := range v.Observed.Database.Listing {
-		s, recorded := &v.Observed.Database.Listing[i], v.Record.Backups.Running
-		if s.RunsOfOurs() && (recorded == nil || s.Name != recorded.Name) {
-			return s.Name
-		}
+	recorded := v.Record.Backups.Running
+	s := model.Find(v.Observed.Database.Listing, func(s *model.ListedSnapshot) bool {
+		return s.RunsOfOurs() && (recorded == nil || s.Name != recorded.Name)
+	})
+	if s == nil {
+		return ""
 	}
-	return ""
+	return s.Name
 }
 
 // selected are the tables that the snapshot asks for; "" for all. A table that cannot be read makes one
@@ -273,21 +266,18 @@ func selected(t *pass.Pass) (tables, why string) {
 	if !db.UnreadableKnown {
 		return "", "it is not known whether each table can be read"
 	}
-	var unreadable []string
-	for _, u := range db.Unreadable {
+	joined := strings.Join(model.Texts(db.Unreadable, func(u *model.UnreadableTable) string {
 		if len(named) == 0 && !u.Partition || slices.Contains(named, u.Name) {
-			unreadable = append(unreadable, u.Name+" ("+u.Why+")")
+			return u.Name + " (" + u.Why + ")"
 		}
-	}
-	joined := strings.Join(unreadable, ", ")
-	if joined != b.Unreadable {
-		b.Unreadable = joined
-		if joined != "" {
-			t.Feedback("", model.StatusFailure, "TablesUnreadable", "a snapshot cannot have these tables: "+joined, gates.BackupUnreadableRule.Name)
-		}
-	}
-	if joined == "" {
+		return ""
+	}), ", ")
+	was := b.Unreadable
+	if b.Unreadable = joined; joined == "" {
 		return strings.Join(named, ","), ""
+	}
+	if joined != was {
+		t.Feedback("", model.StatusFailure, "TablesUnreadable", "a snapshot cannot have these tables: "+joined, gates.BackupUnreadableRule.Name)
 	}
 	t.Wait(gates.BackupUnreadable(joined, backups.Unreadable == definition.UnreadableSkip))
 	if backups.Unreadable != definition.UnreadableSkip {

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -69,11 +70,7 @@ func DrillDue(v *view.View) time.Time {
 	if d == nil || d.Drill == nil || b == nil || v.Desired.Windowless {
 		return time.Time{}
 	}
-	since := b.Drilled
-	if since.IsZero() {
-		since = b.Since
-	}
-	return snapshots.LastWindow(definition.BackupSchedule{Cron: d.Drill.Cron, TimeZone: d.Drill.TimeZone}, since, v.Now)
+	return snapshots.LastWindow(definition.BackupSchedule{Cron: d.Drill.Cron, TimeZone: d.Drill.TimeZone}, cmp.Or(b.Drilled, b.Since), v.Now)
 }
 
 func beginDrill(t *pass.Pass, k *model.TakenSnapshot) {
@@ -100,10 +97,7 @@ func beginAsked(t *pass.Pass, asked string) {
 	}
 	k := snapshots.NewestGood(b, t.Desired.Backups)
 	if c.Snapshot != "" {
-		k = nil
-		if i := slices.IndexFunc(b.Taken, func(k model.TakenSnapshot) bool { return k.Name == c.Snapshot }); i >= 0 {
-			k = &b.Taken[i]
-		}
+		k = takenAs(b, c.Snapshot)
 	}
 	switch {
 	case k == nil && c.Snapshot != "":
@@ -153,10 +147,8 @@ func prove(t *pass.Pass, f *model.Fetch) {
 	b := t.Record.Backups
 	p := model.Proof{At: t.Now, Of: f.Of, Restored: f.Done, Compared: f.Compared, Bytes: f.Bytes, Took: f.Took, Failed: f.Failed}
 	b.Taken = slices.Clone(b.Taken)
-	for i := range b.Taken {
-		if b.Taken[i].Name == f.Snapshot {
-			b.Taken[i].Proof = p
-		}
+	if k := takenAs(b, f.Snapshot); k != nil {
+		k.Proof = p
 	}
 	switch {
 	case f.Failed != "":
@@ -180,17 +172,15 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 	if b.Fetch != nil || !t.Contact() {
 		return false
 	}
-	tables := slices.Concat(db.Restore.Tables, db.Health.Tables)
-	for i := range db.Facts {
-		tables = append(tables, db.Facts[i].Name)
-	}
-	for _, of := range [][]model.Table{db.Tables, db.Partitioned} { // without spec.backups nothing else shows one that has come
-		for i := range of {
-			if of[i].Partition == "" && model.Scratch(of[i].Name) {
-				tables = append(tables, of[i].Name)
-			}
+	scratch := func(table *model.Table) string {
+		if table.Partition == "" && model.Scratch(table.Name) {
+			return table.Name
 		}
+		return ""
 	}
+	tables := slices.Concat(db.Restore.Tables, db.Health.Tables,
+		model.Texts(db.Facts, func(f *model.TableFacts) string { return f.Name }),
+		model.Texts(db.Tables, scratch), model.Texts(db.Partitioned, scratch)) // without spec.backups nothing else shows one that has come
 	f := model.Fetch{Drill: true, Repository: b.Repository.Name, Snapshot: "of which nobody knows", Began: t.Now, Step: model.FetchDrop}
 	for _, table := range tables {
 		schema, of, ours := model.ScratchOf(t.Record.ClusterID, table)
@@ -212,4 +202,29 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 	b.Fetch = &f
 	t.Report(model.Report{Reason: "DrillFound", Message: fmt.Sprintf("%d table(s) of a drill of snapshot %s are dropped: the record of it was lost", len(f.Batch), f.Snapshot)})
 	return true
+}
+
+// aborted is how what a person aborts has ended.
+const aborted = "it was aborted"
+
+// abort ends what a person aborts: no further table comes, and the step says what becomes of those that come now. It goes
+// on once the abort is taken back: it has ended then.
+func abort(t *pass.Pass, f *model.Fetch) {
+	if !f.Aborted && !aim.Aborted(&t.View) {
+		return
+	}
+	f.Aborted, f.Rest, f.Yields = true, nil, ""
+	switch {
+	case f.Step == model.FetchReady, f.Step == model.FetchSwap && !f.Sent:
+		givesBack(f)
+	case !f.There(), f.Step == model.FetchAsk && !f.Sent:
+		f.Batch, f.Step = nil, model.FetchNext
+	case f.Drill:
+		f.Step = model.FetchDrop
+	}
+	// A person's of which CrateDB has not answered yet may be there or not: it is asked for until that is known, and may be
+	// all done by then.
+	if !f.Drill && (f.Done == 0 || f.Done < f.Of) {
+		fails(f, aborted)
+	}
 }

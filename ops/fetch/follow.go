@@ -145,12 +145,15 @@ func compareTable(t *pass.Pass, f *model.Fetch, table string, facts *model.Table
 
 // operations are how many were recorded of a table when the snapshot began.
 func operations(t *pass.Pass, f *model.Fetch, table string) (recorded int64, known bool) {
-	for k := range model.Each(t.Record.Backups.Taken) {
-		if k.Name == f.Snapshot {
-			return k.Operations.Of(table)
-		}
+	if k := takenAs(t.Record.Backups, f.Snapshot); k != nil {
+		return k.Operations.Of(table)
 	}
 	return 0, false
+}
+
+// takenAs is the snapshot of this name that was taken; nil for none.
+func takenAs(b *model.Backups, name string) *model.TakenSnapshot {
+	return model.Find(b.Taken, func(k *model.TakenSnapshot) bool { return k.Name == name })
 }
 
 // lose notes tables that did not come. They are dropped, as what has not all its primaries stays red for ever; but not
@@ -202,8 +205,7 @@ func InTheWay(t *pass.Pass) bool {
 // GivesWay has an operation of this kind wait, and a drill give way.
 func GivesWay(t *pass.Pass, kind model.OperationKind) {
 	b := t.Record.Backups
-	f := *b.Fetch
-	b.Fetch = &f
+	f := model.Own(&b.Fetch)
 	if f.Since.IsZero() {
 		f.Since = t.Now
 	}
@@ -213,7 +215,7 @@ func GivesWay(t *pass.Pass, kind model.OperationKind) {
 	}
 	t.Wait(gates.DrillEnds(string(kind)))
 	if f.Step != model.FetchDrop {
-		yield(t, &f, "the operation "+string(kind)+" is due")
+		yield(t, f, "the operation "+string(kind)+" is due")
 	}
 }
 
@@ -270,15 +272,12 @@ func finish(t *pass.Pass, f *model.Fetch) {
 }
 
 func targetWords(f *model.Fetch, tables []string) string {
-	var all []string
-	for _, table := range tables[:min(len(tables), model.MaxSkipped)] {
-		words := table
-		if target := f.Target(table); target != table {
-			words += " as " + target
+	return strings.Join(model.Texts(tables[:min(len(tables), model.MaxSkipped)], func(table *string) string {
+		if target := f.Target(*table); target != *table {
+			return *table + " as " + target
 		}
-		all = append(all, words)
-	}
-	return strings.Join(all, ", ")
+		return *table
+	}), ", ")
 }
 
 // shownFor is how long it is shown that tables did not come that a person asked for: who asked looks soon.
@@ -305,12 +304,11 @@ func Tried(t *pass.Pass) {
 
 // Result is the record after an action of a Fetch.
 func Result(record model.Record, a model.Action, result model.Result, now time.Time) model.Record {
-	b, f := *record.Backups, *record.Backups.Fetch
-	b.Fetch = &f
-	record.Backups = &b
+	b := model.Own(&record.Backups)
+	f := model.Own(&b.Fetch)
 	switch {
 	case a.Kind == model.ActionPrepareSwap, a.Kind == model.ActionSwapTables, a.Kind == model.ActionDropCopy, a.Kind == model.ActionDropKept:
-		resultOfSwap(&b, &f, a, result, now)
+		resultOfSwap(b, f, a, result, now)
 	case a.Kind == model.ActionDropFetched && f.Step == model.FetchDrop:
 		if f.Yields != "" || f.Singly && len(f.Batch) > 1 {
 			f.Rest = slices.Concat(f.Batch, f.Rest)
@@ -323,18 +321,18 @@ func Result(record model.Record, a model.Action, result model.Result, now time.T
 		f.Step, f.Asked, f.Moved, f.Presumed = model.FetchRunning, now, now, result.Code == model.ResultPresumed
 	case !f.Drill && !a.Tried: // nothing was asked for before: what has the name is another table
 		f.Rest, f.Batch, f.Step = nil, nil, model.FetchNext
-		fails(&f, result.Message)
+		fails(f, result.Message)
 	case result.Code == model.ResultMissing || !f.Drill:
 		f.Rest = nil
-		fails(&f, result.Message)
-		givesUp(&f)
+		fails(f, result.Message)
+		givesUp(f)
 	case len(f.Batch) > 1:
 		// One of them is refused: they are asked for one by one, once all are dropped. The answer to an earlier
 		// attempt may have been lost, and they be there.
 		f.Singly, f.Step = true, model.FetchDrop
 	default:
-		skip(&f, f.Batch[0], result.Message)
-		givesUp(&f)
+		skip(f, f.Batch[0], result.Message)
+		givesUp(f)
 	}
 	return record
 }

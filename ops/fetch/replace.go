@@ -20,13 +20,13 @@ func beginKept(t *pass.Pass, asked string, c *model.FetchCommand) {
 		Command: asked, Verb: c.Verb, Repository: b.Repository.Name, Began: t.Now, Schema: model.KeptSchema(t.Record.ClusterID),
 		Rest: c.Tables, Of: 1, Step: model.FetchNext,
 	}
-	if i := keptAt(b, b.Fetch.Target(c.Tables[0])); i >= 0 {
-		b.Fetch.Snapshot = b.Kept[i].Snapshot
+	if k := keptAs(b, b.Fetch.Target(c.Tables[0])); k != nil {
+		b.Fetch.Snapshot = k.Snapshot
 	}
 }
 
-func keptAt(b *model.Backups, name string) int {
-	return slices.IndexFunc(b.Kept, func(k model.KeptTable) bool { return k.Name == name })
+func keptAs(b *model.Backups, name string) *model.KeptTable {
+	return model.Find(b.Kept, func(k *model.KeptTable) bool { return k.Name == name })
 }
 
 // withoutPlan ends what a person asked for where the definition has no spec.backups any more: what was not asked of CrateDB
@@ -227,8 +227,8 @@ func swap(t *pass.Pass, f *model.Fetch) {
 // swapped notes that the names are exchanged: a person may undo it.
 func swapped(b *model.Backups, f *model.Fetch, now time.Time) {
 	k := model.KeptTable{Table: f.Batch[0], Name: f.Targets()[0], Snapshot: f.Snapshot, Since: now}
-	if i := keptAt(b, k.Name); i >= 0 && f.Verb == model.FetchUndo {
-		k.Back, k.Snapshot = !b.Kept[i].Back && k.Snapshot != "", b.Kept[i].Snapshot
+	if was := keptAs(b, k.Name); was != nil && f.Verb == model.FetchUndo {
+		k.Back, k.Snapshot = !was.Back && k.Snapshot != "", was.Snapshot
 	}
 	b.Kept = append(without(b.Kept, k.Name), k)
 	// It is done, also where a person has ended it meanwhile.
@@ -245,7 +245,7 @@ func resultOfSwap(b *model.Backups, f *model.Fetch, a model.Action, result model
 	case kind == model.ActionSwapTables && step == model.FetchSwap && result.Code == model.ResultWaits:
 		f.Sent, f.Held = false, result.Message
 	case kind == model.ActionDropCopy && step == model.FetchDrop:
-		if name := f.Targets()[0]; result.Code == model.ResultForeign && keptAt(b, name) < 0 {
+		if name := f.Targets()[0]; result.Code == model.ResultForeign && keptAs(b, name) == nil {
 			b.Kept = append(slices.Clone(b.Kept), model.KeptTable{Table: a.Table, Name: name, Since: now})
 		}
 		if f.Yields != "" {
@@ -276,13 +276,10 @@ func reportKept(t *pass.Pass, f *model.Fetch) {
 	case f.Verb == model.FetchUndo:
 		reason, message = "TableBroughtBack", "the restore of "+asked.Tables[0]+" is taken back: "+f.Said
 	default:
-		reason, message = "TableReplaced", replacedWords(f, asked.Tables[0])
+		table := asked.Tables[0]
+		reason, message = "TableReplaced", fmt.Sprintf("%s is as in snapshot %s, %s in %s. %s. The table before is kept as %s", table, f.Snapshot, gates.Bytes(f.Bytes), f.Took.Round(time.Second), f.Said, f.Target(table))
 	}
 	t.Feedback(Verb, model.StatusSuccess, reason, message)
-}
-
-func replacedWords(f *model.Fetch, table string) string {
-	return fmt.Sprintf("%s is as in snapshot %s, %s in %s. %s. The table before is kept as %s", table, f.Snapshot, gates.Bytes(f.Bytes), f.Took.Round(time.Second), f.Said, f.Target(table))
 }
 
 // keptFound finds a table of a replacement of which the record was lost: the copy, which is dropped, or the table before.
@@ -290,7 +287,7 @@ func replacedWords(f *model.Fetch, table string) string {
 func keptFound(t *pass.Pass, b *model.Backups, tables []string) bool {
 	for _, name := range tables {
 		of := model.KeptOf(t.Record.ClusterID, name)
-		if of == "" || keptAt(b, name) >= 0 {
+		if of == "" || keptAs(b, name) != nil {
 			continue
 		}
 		b.Fetch = &model.Fetch{

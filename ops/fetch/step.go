@@ -60,37 +60,36 @@ func Step(t *pass.Pass) {
 	if b.Fetch == nil || !t.Contact() {
 		return
 	}
-	f := *b.Fetch
-	b.Fetch = &f
+	f := model.Own(&b.Fetch)
 	if t.Observed.Database.Restore.Known {
 		b.Fetched.Stays = staying(t) // what is whole by now may lose a shard later, or its name is another table's
 	}
-	if superseded(t, &f) {
-		endDrill(t, &f, "it gave way to tables that a person asked for")
+	if superseded(t, f) {
+		endDrill(t, f, "it gave way to tables that a person asked for")
 		return
 	}
 	if f.Drill && f.There() && f.Step != model.FetchDrop {
 		if why := busy(t); why != "" {
-			yield(t, &f, why)
+			yield(t, f, why)
 		}
 	}
-	abort(t, &f)
-	withoutPlan(t, &f)
+	abort(t, f)
+	withoutPlan(t, f)
 	switch f.Step {
 	case model.FetchList:
-		listTables(t, &f)
+		listTables(t, f)
 	case model.FetchNext:
-		next(t, &f)
+		next(t, f)
 	case model.FetchAsk:
-		asks(t, &f)
+		asks(t, f)
 	case model.FetchRunning:
-		follow(t, &f)
+		follow(t, f)
 	case model.FetchDrop:
-		drop(t, &f)
+		drop(t, f)
 	case model.FetchReady:
-		ready(t, &f)
+		ready(t, f)
 	case model.FetchSwap:
-		swap(t, &f)
+		swap(t, f)
 	}
 }
 
@@ -292,19 +291,17 @@ func listTables(t *pass.Pass, f *model.Fetch) {
 	if f.Drill {
 		f.Rest = inTurn(f.Snapshot, names)
 	}
-	for _, table := range f.Rest {
-		if !slices.Contains(names, table) {
-			f.Of, f.Failed = len(f.Rest), "snapshot "+f.Snapshot+" has no table "+table
-			finish(t, f)
-			return
-		}
+	f.Of = len(f.Rest)
+	if lacks := slices.IndexFunc(f.Rest, func(table string) bool { return !slices.Contains(names, table) }); lacks >= 0 {
+		f.Failed = "snapshot " + f.Snapshot + " has no table " + f.Rest[lacks]
+	} else if twice := f.Twice(); twice != "" {
+		f.Failed = "two of the tables would be " + twice
 	}
-	if twice := f.Twice(); twice != "" {
-		f.Of, f.Failed = len(f.Rest), "two of the tables would be "+twice
+	if f.Failed != "" {
 		finish(t, f)
 		return
 	}
-	f.Of, f.Step = len(f.Rest), model.FetchNext
+	f.Step = model.FetchNext
 	sayProgress(t, f, "the tables of the snapshot are known")
 }
 
@@ -319,19 +316,18 @@ func next(t *pass.Pass, f *model.Fetch) {
 		nextKept(t, f)
 		return
 	}
-	why := busy(t)
-	if f.Yields != "" && why == "" {
+	why, r := busy(t), &t.Record.Backups.Repository
+	room, limited, unknown := roomFor(&t.View)
+	switch {
+	case why != "":
+	case f.Yields != "":
 		why = f.Yields // it begins in this very pass
 		f.Yields, f.Since = "", time.Time{}
-	}
-	if why == "" && !(db.FactsKnown && db.Restore.Known) {
+	case !db.FactsKnown || !db.Restore.Known:
 		why = "the tables and their sizes are not known"
-	}
-	if r := &t.Record.Backups.Repository; why == "" && r.Name == f.Repository && !snapshots.Verified(r, db) {
+	case r.Name == f.Repository && !snapshots.Verified(r, db):
 		why = "a node that has joined verifies the repository first"
-	}
-	room, limited, unknown := roomFor(&t.View)
-	if why == "" {
+	default:
 		why = unknown
 	}
 	if why != "" {
@@ -391,12 +387,8 @@ func unfit(t *pass.Pass, f *model.Fetch, table string, bytes int64) string {
 		// Once it is asked for, a table of that name that came from a snapshot is taken for what this restore has made:
 		// an earlier one may have made it.
 		return "a table " + f.Target(table) + " already exists, and is not changed: --schema names another schema"
-	case !f.Drill:
-		return ""
-	case t.Desired.Backups.Drill == nil: // a person asked for it
-		return ""
-	}
-	if most := t.Desired.Backups.Drill.MaxBytes; most > 0 && f.Bytes+bytes > most {
+	case !f.Drill || t.Desired.Backups.Drill == nil: // a person asked for it
+	case t.Desired.Backups.Drill.MaxBytes > 0 && f.Bytes+bytes > t.Desired.Backups.Drill.MaxBytes:
 		return "it is beyond maxBytes"
 	}
 	return ""
@@ -447,10 +439,8 @@ func copies(f *model.Fetch, db *model.Database) int64 {
 }
 
 func factsOf(db *model.Database, table string) model.TableFacts {
-	for i := range db.Facts {
-		if db.Facts[i].Name == table {
-			return db.Facts[i]
-		}
+	if f := model.Find(db.Facts, func(f *model.TableFacts) bool { return f.Name == table }); f != nil {
+		return *f
 	}
 	return model.TableFacts{Name: table}
 }
