@@ -80,7 +80,7 @@ var bugs = []mutation{
 		"ops", "TestASetIsLookedAtOnceMoreBeforeItIsMadeSmaller"},
 	{"d", "copiesFit", "\t\tleast, _, ok := Bounds(t.Replicas)\n", "		if t.Partition != \"\" {\n			continue\n		}\n		least, _, ok := Bounds(t.Replicas)\n",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
-	{"d", "usable", "\t\tif t.Allows(n, f.db.Settings.Filters(), f.version) == model.Yes {\n", "		if true {\n",
+	{"d", "usable", "t.Allows(n, f.db.Settings.Filters(), f.version) != model.Yes })", "false })",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"d", "refusals", "f.Filtered, f.copiesFit, ", "f.copiesFit, ",
 		"ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},

@@ -45,11 +45,10 @@ func NewForecast(db *model.Database, version string, leaving, remaining []*model
 	}
 	seen := map[copyOf]bool{}
 	for s := range model.Each(db.Shards) {
-		l := f.loads[s.Table]
-		if l == nil {
-			l = &load{}
-			f.loads[s.Table] = l
+		if f.loads[s.Table] == nil {
+			f.loads[s.Table] = &load{}
 		}
+		l := f.loads[s.Table]
 		if key := (copyOf{s.Table, s.ID}); !seen[key] {
 			seen[key] = true
 			l.shards++
@@ -84,18 +83,11 @@ func (f *Forecast) Refusals() []model.Reason {
 // leavable refuses what CrateDB refuses: to exclude the nodes where a range of replicas would
 // come to too few.
 func (f *Forecast) leavable() []model.Reason {
-	var nodes, tables []string
-	for t := range model.Each(f.db.Tables) {
-		if words := keepsNodes(t, len(f.usable(t))); words != "" {
-			tables = append(tables, words)
-		}
-	}
+	tables := model.Texts(f.db.Tables, func(t *model.Table) string { return keepsNodes(t, len(f.usable(t))) })
 	if len(tables) == 0 {
 		return nil
 	}
-	for _, n := range f.Leaving {
-		nodes = append(nodes, n.Name)
-	}
+	nodes := model.Texts(f.Leaving, func(n **model.Node) string { return (*n).Name })
 	return []model.Reason{gates.NodeCannotLeave(nodes, tables)}
 }
 
@@ -158,13 +150,7 @@ func (f *Forecast) TableExclusions(leaving []*model.Node) (out []model.TableExcl
 
 // usable are the remaining nodes that a table may use.
 func (f *Forecast) usable(t *model.Table) []*model.Node {
-	var out []*model.Node
-	for _, n := range f.remaining {
-		if t.Allows(n, f.db.Settings.Filters(), f.version) == model.Yes {
-			out = append(out, n)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(f.remaining), func(n *model.Node) bool { return t.Allows(n, f.db.Settings.Filters(), f.version) != model.Yes })
 }
 
 // Bounds of number_of_replicas: "1", "0-1", "0-all"; all is math.MaxInt.
@@ -211,7 +197,10 @@ func (f *Forecast) copiesFit() []model.Reason {
 	}
 	var out []model.Reason
 	if len(few) > 0 {
-		out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining), lower.statements(), lower.keep()))
+		statements := model.Texts(lower.tables, func(t **model.Table) string {
+			return fmt.Sprintf("%s SET (number_of_replicas = '%s')", alters(*t), lower.values[whole(*t)].value)
+		})
+		out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining), statements, max(lower.most, 0)))
 	}
 	return append(out, zoned.lastOfZones()...)
 }
@@ -307,16 +296,15 @@ func (f *Forecast) ZoneLost() bool {
 
 // needZone are the tables with copies that no other zone takes before the last nodes of theirs have left.
 func (f *Forecast) needZone() []string {
-	var out []string
-	for t := range model.Each(f.db.Tables) {
+	return model.Texts(f.db.Tables, func(t *model.Table) string {
 		usable := f.usable(t)
 		for _, a := range f.db.Settings.Awareness {
-			if len(f.lost(a)) > 0 && !f.zonesHold(f.members(), usable, a, copies(t, len(usable)), f.db.Settings.Forced[a]) && !slices.Contains(out, t.Name) {
-				out = append(out, t.Name)
+			if len(f.lost(a)) > 0 && !f.zonesHold(f.members(), usable, a, copies(t, len(usable)), f.db.Settings.Forced[a]) {
+				return t.Name
 			}
 		}
-	}
-	return out
+		return ""
+	})
 }
 
 // shardsFit looks at the limits on the number of shards of a node.
@@ -359,8 +347,12 @@ func (f *Forecast) diskFits() []model.Reason {
 	all, tiers := tiersOf(f)
 	out := all.overflow(s.LowWatermark, "the data of all tables")
 	for _, g := range tiers {
+		what := g.first
+		if g.tables > 1 {
+			what = fmt.Sprintf("%s and %d more table(s) or partition(s)", g.first, g.tables-1)
+		}
 		if g.tables < all.tables {
-			out = append(out, g.overflow(s.LowWatermark, g.words())...)
+			out = append(out, g.overflow(s.LowWatermark, what)...)
 		}
 	}
 	return out
@@ -401,13 +393,6 @@ func tiersOf(f *Forecast) (all *tier, tiers []*tier) {
 		}
 	}
 	return all, tiers
-}
-
-func (g *tier) words() string {
-	if g.tables > 1 {
-		return fmt.Sprintf("%s and %d more table(s) or partition(s)", g.first, g.tables-1)
-	}
-	return g.first
 }
 
 // overflow is the reason where the nodes have too little room in all, or none of them has enough

@@ -23,7 +23,7 @@ func (f *Forecast) held() []model.Reason {
 		copied := homeless{table: t, moves: true, primary: s.Primary}
 		if named := t.Name + " (" + t.Enable + ")"; copied.held() != "" && !slices.Contains(tables, named) {
 			tables = append(tables, named)
-			if statement := lets(t); !slices.Contains(statements, statement) {
+			if statement := alters(t) + ` RESET ("routing.allocation.enable")`; !slices.Contains(statements, statement) {
 				statements = append(statements, statement)
 			}
 		}
@@ -32,11 +32,6 @@ func (f *Forecast) held() []model.Reason {
 		return []model.Reason{gates.TableHeld(tables, statements)}
 	}
 	return nil
-}
-
-// lets is the statement that lets a table's shards move, of a partition that of its whole table.
-func lets(t *model.Table) string {
-	return alters(t) + ` RESET ("routing.allocation.enable")`
 }
 
 // alters begins a statement about a table, of a partition about its whole table.
@@ -49,12 +44,17 @@ func alters(t *model.Table) string {
 
 func (f *Forecast) table(name string) *model.Table {
 	if f.byName == nil {
-		f.byName = map[string]*model.Table{}
-		for i := range f.db.Tables {
-			f.byName[f.db.Tables[i].Name] = &f.db.Tables[i]
-		}
+		f.byName = tablesByName(f.db)
 	}
 	return f.byName[name]
+}
+
+func tablesByName(db *model.Database) map[string]*model.Table {
+	tables := make(map[string]*model.Table, len(db.Tables))
+	for t := range model.Each(db.Tables) {
+		tables[t.Name] = t
+	}
+	return tables
 }
 
 // placed looks for a place for each copy that leaves. By number there is one, but it may be on
@@ -155,14 +155,43 @@ func (f *Forecast) replicasThatFit(t *model.Table, usable []*model.Node, most in
 	return -1
 }
 
-// statements make the tables fit.
-func (l *lowered) statements() []string {
-	var out []string
-	for _, t := range l.tables {
-		out = append(out, fmt.Sprintf("%s SET (number_of_replicas = '%s')", alters(t), l.values[whole(t)].value))
+// DrainForecast is what a drain moves, and how full the nodes that remain are then.
+type DrainForecast struct {
+	Shards int
+	Bytes  int64
+	// Percent of what may be used below the low watermark on the nodes that remain,
+	// all of them together; it means nothing unless Known.
+	Percent int
+	Known   bool
+	// Behind are the tables that need the zones whose last node leaves: they cannot be drained.
+	Behind []string
+}
+
+// ForecastDrain is of one reading: leaving and data are names of data nodes, the
+// leaving ones among all of them.
+func ForecastDrain(db *model.Database, version string, leaving, data []string) DrainForecast {
+	gone := nodesNamed(db, leaving)
+	stay := slices.DeleteFunc(nodesNamed(db, data), func(n *model.Node) bool { return slices.Contains(gone, n) })
+	f := NewForecast(db, version, gone, stay, false, false)
+	out := DrainForecast{Behind: f.needZone()}
+	for _, l := range f.loads {
+		out.Shards += l.leaving
+		out.Bytes += l.moving
+	}
+	used, limit := out.Bytes, int64(0)
+	out.Known = len(stay) > 0 && len(db.Shards) > 0
+	for _, n := range stay {
+		disks, known := n.FileSystems()
+		out.Known = out.Known && known
+		for _, d := range disks {
+			below, ok := belowWatermark(db.Settings.LowWatermark, d.Size)
+			out.Known = out.Known && ok
+			used += d.Used
+			limit += below
+		}
+	}
+	if out.Known = out.Known && limit > 0; out.Known {
+		out.Percent = int((used*100 + limit/2) / limit)
 	}
 	return out
 }
-
-// keep is how many data nodes are enough for all of them; 0 where that is not known.
-func (l *lowered) keep() int { return max(l.most, 0) }

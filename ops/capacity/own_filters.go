@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,13 +22,8 @@ type OwnFilters struct {
 // that is made tomorrow has its filters.
 func (f *OwnFilters) tables() []*model.Table {
 	out := make([]*model.Table, 0, len(f.db.Tables)+len(f.db.Partitioned))
-	for i := range f.db.Tables {
-		out = append(out, &f.db.Tables[i])
-	}
-	for i := range f.db.Partitioned {
-		out = append(out, &f.db.Partitioned[i])
-	}
-	return out
+	out = slices.AppendSeq(out, model.Each(f.db.Tables))
+	return slices.AppendSeq(out, model.Each(f.db.Partitioned))
 }
 
 // overrides reports whether a table's own filters stand in place of the cluster's and let it
@@ -88,11 +84,8 @@ func (f *OwnFilters) even(t *model.Table) bool {
 		f.uneven = map[string]bool{}
 		first := map[string]*model.Table{}
 		for _, o := range f.tables() {
-			one := first[whole(o)]
-			if one == nil {
-				first[whole(o)] = o
-				continue
-			}
+			one := cmp.Or(first[whole(o)], o)
+			first[whole(o)] = one
 			if FilterText(o.Require) != FilterText(one.Require) || FilterText(o.Include) != FilterText(one.Include) {
 				f.uneven[whole(o)] = true
 			}
@@ -149,3 +142,58 @@ func (f *OwnFilters) Pinned() []string {
 	}
 	return out
 }
+
+// Freed are the statements by which a person lets a table leave nodes that its own
+// require or include lets it use: first the names of the nodes that stay, then the
+// filters off that decide before them. A list of names counts nothing while a require
+// is there, and adds nothing to other includes, so that no shard moves in between.
+func (f *OwnFilters) Freed(t *model.Table) string {
+	alter := "ALTER TABLE " + quotedTable(whole(t))
+	if t.Of != "" && !f.even(t) {
+		alter += " PARTITION (…)"
+	}
+	var stay []string
+	for _, n := range f.remaining {
+		if t.Filters().First(n) == model.Yes {
+			stay = append(stay, n.Name)
+		}
+	}
+	slices.Sort(stay)
+	var off []string
+	for _, key := range model.Lists(t.Require).Keys() {
+		off = append(off, `"routing.allocation.require.`+key+`"`)
+	}
+	for _, key := range model.Lists(t.Include).Keys() {
+		if key != "_name" || len(stay) == 0 {
+			off = append(off, `"routing.allocation.include.`+key+`"`)
+		}
+	}
+	var out []string
+	if len(stay) > 0 {
+		out = append(out, alter+` SET ("routing.allocation.include._name" = '`+strings.ReplaceAll(strings.Join(stay, ","), "'", "''")+`')`)
+	}
+	if len(off) > 0 {
+		out = append(out, alter+" RESET ("+strings.Join(off, ", ")+")")
+	}
+	return strings.Join(out, "; ")
+}
+
+// FilterText is the filters as one text that can be compared; "" for none.
+func FilterText(l model.Lists) string {
+	var b strings.Builder
+	for _, key := range l.Keys() {
+		b.WriteString(key + "=" + l[key] + ";")
+	}
+	return b.String()
+}
+
+// quotedTable quotes "schema.table" as CrateDB's SQL has it.
+func quotedTable(name string) string {
+	schema, table, _ := strings.Cut(name, ".")
+	return quoted(schema) + "." + quoted(table)
+}
+
+// whole is the table's name, for a partition that of its table.
+func whole(t *model.Table) string { return cmp.Or(t.Of, t.Name) }
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

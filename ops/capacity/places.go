@@ -83,13 +83,7 @@ func zonesOf(nodes []*model.Node, attribute string, forced []string) (values map
 
 // missing are the forced zones that no node is in.
 func missing(values map[string]bool, forced []string) []string {
-	var out []string
-	for _, zone := range forced {
-		if !values[zone] {
-			out = append(out, zone)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(forced), func(zone string) bool { return values[zone] })
 }
 
 // stay notes a copy that needs no place and takes one.
@@ -218,11 +212,10 @@ func (p *places) without(list []homeless) []string {
 	said := map[string]bool{}
 	for _, part := range p.parts(list) {
 		for _, h := range p.unplaced(part) {
-			if said[h.table.Name] {
-				continue
+			if !said[h.table.Name] {
+				said[h.table.Name] = true
+				out = append(out, h.table.Name+" ("+p.why(&h)+")")
 			}
-			said[h.table.Name] = true
-			out = append(out, h.table.Name+" ("+p.why(&h)+")")
 		}
 	}
 	slices.Sort(out)
@@ -247,9 +240,9 @@ func (p *places) parts(list []homeless) [][]homeless {
 		}
 		parts[key] = append(parts[key], h)
 	}
-	out := make([][]homeless, 0, len(order))
-	for _, key := range order {
-		out = append(out, parts[key])
+	out := make([][]homeless, len(order))
+	for i, key := range order {
+		out[i] = parts[key]
 	}
 	return out
 }
@@ -349,4 +342,37 @@ func (p *places) why(h *homeless) string {
 		parts = append(parts, strings.Join(names, ", ")+": "+reason)
 	}
 	return cmp.Or(strings.Join(parts, "; "), "no node is left for it")
+}
+
+// mostFree is the disk by which CrateDB decides whether a node takes a shard: the one with most
+// bytes free, however small a part of it these are (InternalClusterInfoService
+// .fillDiskUsagePerNode, DiskThresholdDecider.canAllocate; run on 6.4.3 and 6.3.7). A node
+// without a known disk has none.
+func mostFree(disks []model.Disk) model.Disk {
+	var most model.Disk
+	for i, d := range disks {
+		if i == 0 || d.Size-d.Used > most.Size-most.Used {
+			most = d
+		}
+	}
+	return most
+}
+
+// RoomOf is the bytes free below a watermark on the disks of a node: in all, and for one shard,
+// which is wholly on one of them. A node whose most free disk is above the watermark takes
+// nothing, whatever the others have free.
+func RoomOf(disks []model.Disk, watermark string) (room, widest int64, known bool) {
+	free := func(d model.Disk) int64 {
+		limit, ok := belowWatermark(watermark, d.Size)
+		known = known && ok
+		return max(0, limit-d.Used)
+	}
+	known = len(disks) > 0
+	for _, d := range disks {
+		room += free(d)
+	}
+	if widest = free(mostFree(disks)); widest == 0 {
+		room = 0
+	}
+	return room, widest, known
 }

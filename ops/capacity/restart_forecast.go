@@ -27,16 +27,16 @@ type RestartForecast struct {
 // ForecastRestart is of one reading: away and data are names of data nodes, those that go
 // down at once and all of them. Nothing is known of a reading without tables.
 func ForecastRestart(db *model.Database, version string, away, data []string) RestartForecast {
-	var nodes, gone []*model.Node
+	return ForecastAway(db, version, nodesNamed(db, away), nodesNamed(db, data))
+}
+
+func nodesNamed(db *model.Database, names []string) (nodes []*model.Node) {
 	for n := range model.Each(db.Nodes) {
-		if slices.Contains(data, n.Name) {
+		if slices.Contains(names, n.Name) {
 			nodes = append(nodes, n)
 		}
-		if slices.Contains(away, n.Name) {
-			gone = append(gone, n)
-		}
 	}
-	return ForecastAway(db, version, gone, nodes)
+	return nodes
 }
 
 // ForecastAway is ForecastRestart of nodes that are given themselves.
@@ -104,11 +104,8 @@ func (a *absence) unhealed() []string {
 			elsewhere[key] = true
 		}
 	}
-	tables := map[string]*model.Table{}
-	for i := range a.db.Tables {
-		tables[a.db.Tables[i].Name] = &a.db.Tables[i]
-	}
 	var list []homeless
+	tables := tablesByName(a.db)
 	for s := range model.Each(a.db.Shards) {
 		key := copyOf{s.Table, s.ID}
 		if t := tables[s.Table]; a.isAway(s.Node) && elsewhere[key] && startedOn(s) && t != nil {
@@ -125,28 +122,21 @@ func (a *absence) unhealed() []string {
 func (a *absence) sole() []string {
 	var out []string
 	for _, n := range a.away {
-		for _, table := range n.Sole {
-			if !slices.Contains(out, table) {
-				out = append(out, table)
-			}
-		}
+		out = append(out, n.Sole...)
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // WritesWait are the tables whose writes wait: a write waits for write.wait_for_active_shards
 // copies, of a range of replicas for as many as the nodes that are left allow.
 func (a *absence) WritesWait() []string {
-	var out []string
-	for t := range model.Each(a.db.Tables) {
-		if wait := t.WaitForActiveShards; wait == "" || wait == "0" || wait == "1" {
-			continue
+	out := model.Texts(a.db.Tables, func(t *model.Table) string {
+		if wait := t.WaitForActiveShards; wait == "" || wait == "0" || wait == "1" || !a.writesWait(t) {
+			return ""
 		}
-		if a.writesWait(t) {
-			out = append(out, t.Name+" ("+t.WaitForActiveShards+")")
-		}
-	}
+		return t.Name + " (" + t.WaitForActiveShards + ")"
+	})
 	slices.Sort(out)
 	return out
 }
@@ -186,12 +176,7 @@ func (a *absence) usable(t *model.Table) (nodes int) {
 }
 
 func (a *absence) keeps() []string {
-	var out []string
-	for t := range model.Each(a.db.Tables) {
-		if words := keepsNodes(t, a.usable(t)); words != "" {
-			out = append(out, words)
-		}
-	}
+	out := model.Texts(a.db.Tables, func(t *model.Table) string { return keepsNodes(t, a.usable(t)) })
 	slices.Sort(out)
 	return out
 }
