@@ -393,34 +393,3 @@ func claimsStep(t *pass.Pass, op *model.Operation) {
 		deleteClaims(t, op)
 	}
 }
-
-// removeSet is the last step of a group that is gone from the definition: its
-// StatefulSet is deleted once it is empty, its claims stay.
-func removeSet(t *pass.Pass, op *model.Operation) {
-	sh := op.Shrink
-	live := t.Live(sh.Set)
-	switch {
-	case t.DesiredSet(sh.Set) != nil, aim.DrainStops(&t.View):
-		sh.Set, op.Step = "", model.StepNext
-		return
-	case live == nil:
-		name := sh.Set
-		t.Record.Sets = slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool { return s.Name == name })
-		sh.Set, op.Step = "", model.StepNext
-		return
-	case live.Replicas > 0:
-		t.Wait(gates.ReplicasLive(sh.Set, live.Replicas, 0)) // somebody has raised it
-		return
-	}
-	for p := range model.Each(t.Observed.Pods) {
-		if p.Set == sh.Set {
-			t.Wait(gates.NodesGone("pod " + p.Name))
-			return
-		}
-	}
-	if live.Current > 0 { // its controller has not counted them yet
-		t.Wait(gates.NodesGone(fmt.Sprintf("StatefulSet %s, whose controller counts %s,", live.Name, aim.NumberOf(live.Current, "pod"))))
-		return
-	}
-	t.Decision.Disruptive = &model.Action{Kind: model.ActionDeleteSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion}
-}
