@@ -36,8 +36,7 @@ func RecordResult(record model.Record, action model.Action, result model.Result,
 		return setting.ExclusionsResult(record, action, result, now)
 	case model.ActionRestartPod:
 		if op := record.Operation; op != nil && op.Restart != nil && op.Restart.PodUID == action.PodUID && result.Code == model.ResultDone {
-			next, restart := *op, *op.Restart
-			restart.Gone, next.Restart, record.Operation = true, &restart, &next
+			model.Own(&model.Own(&record.Operation).Restart).Gone = true
 		}
 	case model.ActionSetLicense:
 		record.Bootstrap.Licence = model.LicenceSet

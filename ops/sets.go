@@ -45,9 +45,7 @@ func create(t *pass.Pass) {
 // startBootstrap records the bootstrap of a new cluster, with the time that bounds it.
 func startBootstrap(t *pass.Pass) {
 	if op := t.Record.Operation; op != nil && op.Started.After(t.Now) {
-		next := *op
-		next.Started = t.Now
-		t.Record.Operation = &next
+		model.Own(&t.Record.Operation).Started = t.Now
 	}
 	if !t.Record.Bootstrap.Done && t.Record.Operation == nil && len(t.Record.Sets) > 0 {
 		t.Record.Operation = &model.Operation{Kind: model.OperationBootstrap, Started: t.Now, Revision: t.Desired.Revision}

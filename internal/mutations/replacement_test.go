@@ -19,7 +19,7 @@ var replacements = []mutation{
 	{"a drained node with a copy is not empty", "emptied", "return !model.Any(v.Observed.Database.Shards, func(s *model.Shard) bool { return s.Node == node })", "_ = node\n\treturn true", "ops", "TestEachGateHoldsAPodBack"},
 	{"an only copy that comes back to a drained node is moved off again", "DrainAgain", "if !view.Refilled(&t.View) || aim.DrainStops(&t.View) {", "if true {", "ops", "TestAReplacementFollowsWhatIsDesiredByThen"},
 	{"nodes that are desired come before a drain for other volumes that is blocked", "scale.sayLeft", "case sh.Replaces != \"\" && aim.NodesCome(&t.View) && view.DrainedForNewVolume(&t.View) == nil:", "case false:", "ops", "TestAReplacementFollowsWhatIsDesiredByThen"},
-	{"a node whose volume goes comes back with another id", "forecastOf", "excludedThen(v, pods, away)", "db.Settings.Exclude", "ops", "TestEachGateHoldsAPodBack"},
+	{"a node whose volume goes comes back with another id", "forecastOf", "excludedThen(v, p, away)", "db.Settings.Exclude", "ops", "TestEachGateHoldsAPodBack"},
 	{"a group that is written back comes first", "start", "volume.Forgotten(t)", "false", "ops", "TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone"},
 	{"a second node waits for the volume of the first", "StartReplace", "first != nil {", "first != nil && begun {", "ops", "TestASecondNodeWaitsForTheVolumeOfTheFirst"},
 	{"of two nodes whose claims are being deleted the one that may go is first", "nextReplaced", "due(p) && view.ReplacesVolume(v, p)", "due(p) && !view.ReplacesVolume(v, p)", "ops", "TestWhichNodeIsDrainedNextForAnotherVolume"},

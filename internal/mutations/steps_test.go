@@ -98,7 +98,7 @@ var steps = []mutation{
 	{"a budget stays closed while pods lack a disk", "Guard", " || view.Mixed(&t.View, s.Name)", "", "ops", "TestPodsThatLackADiskRestartFromTheLowestUp"},
 	{"a pod that is held back comes before what is refused", "ops.start", "volume.StartReturn(t)", "false", "ops", "TestAPodThatIsHeldBackComesBackByARecreationWithoutTheDisk"},
 	{"a restart gives way to a pod that is held back", "Restart", "givesWay(&t.View, op)", "false && givesWay(&t.View, op)", "ops", "TestAPodThatIsHeldBackComesBackByARecreationWithoutTheDisk"},
-	{"pods that lack a disk go from the lowest up", "goesBefore", "return p.Ordinal < other.Ordinal\n\t}\n\tif", "return p.Ordinal > other.Ordinal\n\t}\n\tif", "ops", "TestPodsThatLackADiskRestartFromTheLowestUp"},
+	{"pods that lack a disk go from the lowest up", "goesBefore", "return p.Ordinal < other.Ordinal", "return p.Ordinal > other.Ordinal", "ops", "TestPodsThatLackADiskRestartFromTheLowestUp"},
 	{"no pod mounts a disk of which there is no claim template", "differs", "len(view.FurtherDisks(v, set)) > 0 || ", "", "ops", "TestADiskIsAddedOnceThePodsMayRestart"},
 	{"a pod is not recreated without a disk that it has", "recreationHelps", ", len(view.LostDisks(v, p)) > 0", "", "ops", "TestAPodThatHasADiskBesideItsStatefulSetIsNotReplaced"},
 	{"no cluster is suspended while a pod has a disk that would not come back", "StartSuspend", "aim.RefuseExtra(t) || ", "", "ops", "TestNoClusterIsSuspendedWhileAPodHasADiskThatWouldNotComeBack"},

@@ -57,11 +57,5 @@ func References(t *pass.Pass) {
 // startedBefore counts the pods whose process may have read what was there before a time.
 // Kubernetes gives the start in whole seconds.
 func startedBefore(v *view.View, when time.Time) int {
-	n := 0
-	for p := range model.Each(v.Observed.Pods) {
-		if !p.Started.IsZero() && p.Started.Before(when) {
-			n++
-		}
-	}
-	return n
+	return model.Count(v.Observed.Pods, func(p *model.Pod) bool { return !p.Started.IsZero() && p.Started.Before(when) })
 }

@@ -109,11 +109,9 @@ func changeSystem(t *pass.Pass, c model.SystemChange, a model.Action) {
 // one: the first may be of another cluster, which only its node can say. "" for none.
 func repairPod(v *view.View) string {
 	var ready []string
-	for _, s := range v.Record.Sets {
-		for ordinal := range s.Replicas {
-			if p := v.Pod(s.Name, ordinal); view.Serves(p) {
-				ready = append(ready, p.Name)
-			}
+	for _, p := range view.Expected(v, v.Record.Sets) {
+		if view.Serves(p) {
+			ready = append(ready, p.Name)
 		}
 	}
 	if len(ready) == 0 {
@@ -136,22 +134,16 @@ const SystemKey = "password"
 // gives one in which CrateDB has run for long; false where there is none of these either.
 func ReadyMaster(t *pass.Pass) (string, bool) {
 	wanted, first, running := 0, "", ""
-	for _, s := range t.Record.Sets {
-		if !view.Votes(&t.View, s.Name) {
-			continue
+	for at, p := range view.Expected(&t.View, view.Voting(&t.View)) {
+		wanted++
+		if view.Serves(p) {
+			return p.Name, true
 		}
-		wanted += s.Replicas
-		for ordinal := range s.Replicas {
-			p := t.Pod(s.Name, ordinal)
-			if view.Serves(p) {
-				return p.Name, true
-			}
-			if p != nil && running == "" && view.RunsLong(&t.View, p) {
-				running = p.Name
-			}
-			if first == "" {
-				first = view.PodName(s.Name, ordinal) + ": " + view.PodState(&t.View, view.PodName(s.Name, ordinal), p)
-			}
+		if p != nil && running == "" && view.RunsLong(&t.View, p) {
+			running = p.Name
+		}
+		if first == "" {
+			first = at.Name() + ": " + view.PodState(&t.View, at.Name(), p)
 		}
 	}
 	t.Waits(gates.MasterReady(0, wanted, first))

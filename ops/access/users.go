@@ -12,12 +12,7 @@ import (
 
 // User is the recorded user of this name; nil where there is none.
 func User(v *view.View, name string) *model.RecordedUser {
-	for i := range v.Record.Bootstrap.Users {
-		if v.Record.Bootstrap.Users[i].Name == name {
-			return &v.Record.Bootstrap.Users[i]
-		}
-	}
-	return nil
+	return model.Find(v.Record.Bootstrap.Users, func(u *model.RecordedUser) bool { return u.Name == name })
 }
 
 // PutUser copies before it writes: the record that was given stays as it was.

@@ -70,13 +70,17 @@ func itsOwn(v *view.View, c *model.Claim) bool {
 	})
 }
 
-// refuseFewer refuses fewer disks of a cluster that is being made, and where a pod has not got
+// refuseNumber refuses another number of disks of a cluster that is being made, and fewer where a pod has not got
 // all yet: another number comes once all pods of the StatefulSet have the same.
-func refuseFewer(t *pass.Pass, c model.Change) {
+func refuseNumber(t *pass.Pass, c model.Change) {
 	lacks := func(p *model.Pod) bool {
 		return p.Set == c.Set && slices.ContainsFunc(view.SurplusDisks(&t.View, c.Set), func(w model.VolumeTemplate) bool { return !p.Has(w.Name) })
 	}
-	if refuseEarly(t, c); t.Record.Bootstrap.Done && strings.HasPrefix(c.Path, "spec.volumeClaimTemplates") && t.AnyPod(lacks) {
+	switch {
+	case !strings.HasPrefix(c.Path, "spec.volumeClaimTemplates"): // what comes with the disk
+	case !t.Record.Bootstrap.Done:
+		t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
+	case c.Class == model.ChangeFewerDisks && t.AnyPod(lacks):
 		t.Refuse(gates.Volumes(c.Set, c.Path, "a disk that not all pods have yet", c.New, false))
 	}
 }
@@ -87,11 +91,9 @@ func extraDisks(v *view.View, set string) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	for p := range model.Each(v.Observed.Pods) {
-		if p.Set == set {
-			for _, name := range view.ExtraDisks(v, p) {
-				out[name] = p.Name
-			}
+	for p := range view.PodsOf(v, set) {
+		for _, name := range view.ExtraDisks(v, p) {
+			out[name] = p.Name
 		}
 	}
 	return out
@@ -109,9 +111,3 @@ func notBlank(v *view.View, s model.Set, further func(template string) bool) []s
 	return out
 }
 
-// refuseEarly refuses another number of disks of a cluster that is being made.
-func refuseEarly(t *pass.Pass, c model.Change) {
-	if !t.Record.Bootstrap.Done && strings.HasPrefix(c.Path, "spec.volumeClaimTemplates") {
-		t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
-	}
-}

@@ -14,13 +14,7 @@ import (
 // table wants more copies than there are data nodes, and desired nodes give it room. Both wait
 // for green, and would wait for ever.
 func GrowsFirst(v *view.View) bool {
-	present := 0
-	for _, s := range v.Record.Sets {
-		if view.Data(v, s) {
-			present += s.Replicas
-		}
-	}
-	return NodesCome(v) && NeedsMore(v, present)
+	return NodesCome(v) && NeedsMore(v, view.Total(v.Record.Sets, func(s model.RecordedSet) bool { return view.Data(v, s) }))
 }
 
 // NeedsMore reports whether a table wants more copies than so many data nodes take, and those that are desired
@@ -132,18 +126,15 @@ func NothingToRollBackTo(v *view.View, r *model.Restart) bool {
 // another is desired, and all others have joined.
 func OnlyStuck(v *view.View, sets []model.RecordedSet) bool {
 	stuck := false
-	for _, s := range sets {
-		for ordinal := range s.Replicas {
-			p := v.Pod(s.Name, ordinal)
-			switch {
-			case p == nil || p.Terminating:
-				return false
-			case view.Joined(v, p):
-			case p.Ready || !view.Absent(v, p.NodeName) || !view.PendingRestart(v, s.Name) || !view.StuckSinceCreated(v, p):
-				return false
-			default:
-				stuck = true
-			}
+	for _, p := range view.Expected(v, sets) {
+		switch {
+		case p == nil || p.Terminating:
+			return false
+		case view.Joined(v, p):
+		case p.Ready || !view.Absent(v, p.NodeName) || !view.PendingRestart(v, p.Set) || !view.StuckSinceCreated(v, p):
+			return false
+		default:
+			stuck = true
 		}
 	}
 	return stuck

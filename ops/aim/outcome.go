@@ -43,9 +43,7 @@ func TakesTooLong(t *pass.Pass, limit time.Duration) string {
 	if op == nil || op.TimedOut || t.Elapsed(op.Started) <= limit {
 		return ""
 	}
-	next := *op
-	next.TimedOut = true
-	t.Record.Operation = &next
+	model.Own(&t.Record.Operation).TimedOut = true
 	return fmt.Sprintf(" has taken more than %s and is still being tried; it waits for: %s", limit, Words(t))
 }
 

@@ -92,10 +92,8 @@ func refuseTemplates(t *pass.Pass) {
 			t.Refuse(gates.VolumeShrink(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
 		case model.ChangeVolumes:
 			t.Refuse(gates.Volumes(c.Set, c.Path, c.Old, c.New, Unstarted(&t.View) && neverBound(&t.View, c.Set)))
-		case model.ChangeDisks:
-			refuseEarly(t, c)
-		case model.ChangeFewerDisks:
-			refuseFewer(t, c)
+		case model.ChangeDisks, model.ChangeFewerDisks:
+			refuseNumber(t, c)
 		case model.ChangeImmutable:
 			t.Refuse(gates.Immutable(c.Set, c.Path, c.Old, c.New))
 		case model.ChangeRestart:
@@ -118,16 +116,9 @@ func sameClass(a, b model.Change) bool {
 
 // neverBound reports whether each claim of a set still waits for a volume: none can have data.
 func neverBound(v *view.View, set string) bool {
-	claims := 0
-	for c := range model.Each(v.Observed.Claims) {
-		if c.Set == set {
-			if c.Phase != "Pending" {
-				return false
-			}
-			claims++
-		}
-	}
-	return claims > 0
+	its := func(c *model.Claim) bool { return c.Set == set }
+	bound := func(c *model.Claim) bool { return its(c) && c.Phase != "Pending" }
+	return model.Any(v.Observed.Claims, its) && !model.Any(v.Observed.Claims, bound)
 }
 
 // refuseVersion refuses a desired version that cannot run on this cluster's data. What else a

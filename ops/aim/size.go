@@ -78,6 +78,16 @@ func Replicas(v *view.View, s model.RecordedSet) int {
 	return max(s.Replicas, Orphans(v, s.Name), pods)
 }
 
+// Present are the recorded sets with the nodes that others have added since: those are on
+// their way, or hold shards already.
+func Present(v *view.View) []model.RecordedSet {
+	out := slices.Clone(v.Record.Sets)
+	for i := range out {
+		out[i].Replicas = Replicas(v, out[i])
+	}
+	return out
+}
+
 // LiveReplicas are those of a StatefulSet; 0 where it is gone, until it is recreated.
 func LiveReplicas(v *view.View, set string) int {
 	if live := v.Live(set); live != nil {
@@ -90,10 +100,8 @@ func LiveReplicas(v *view.View, set string) int {
 // more than the highest ordinal, 0 without a pod.
 func Orphans(v *view.View, set string) int {
 	n := 0
-	for p := range model.Each(v.Observed.Pods) {
-		if p.Set == set {
-			n = max(n, p.Ordinal+1)
-		}
+	for p := range view.PodsOf(v, set) {
+		n = max(n, p.Ordinal+1)
 	}
 	return n
 }

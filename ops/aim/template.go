@@ -26,23 +26,18 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 // goesBefore is the order of a restart: pods that are not ready, those whose volumes go with them, then
 // the lower ordinals. None is created behind one that lacks a disk.
 func goesBefore(v *view.View, p, other *model.Pod) bool {
-	if stuck := notReadyLong(v, p); stuck != notReadyLong(v, other) {
-		return stuck // whichever else goes first would wait for it
+	first := []func(*view.View, *model.Pod) bool{
+		notReadyLong,     // whichever else goes first would wait for it
+		view.LacksCopies, // copies are missing until it is back
+		view.Removes,     // it is drained
 	}
-	if lacksCopies := view.LacksCopies(v, p); lacksCopies != view.LacksCopies(v, other) {
-		return lacksCopies // copies are missing until it is back
+	if !view.LacksDisk(v, p) && !view.LacksDisk(v, other) {
+		first = append(first, view.JoinedNotReady, view.ReplacesVolume) // the others are short of its copies until it is back
 	}
-	if removes := view.Removes(v, p); removes != view.Removes(v, other) {
-		return removes // it is drained
-	}
-	if view.LacksDisk(v, p) || view.LacksDisk(v, other) {
-		return p.Ordinal < other.Ordinal
-	}
-	if notReady := view.JoinedNotReady(v, p); notReady != view.JoinedNotReady(v, other) {
-		return notReady
-	}
-	if goes := view.ReplacesVolume(v, p); goes != view.ReplacesVolume(v, other) {
-		return goes // the others are short of its copies until it is back
+	for _, is := range first {
+		if goes := is(v, p); goes != is(v, other) {
+			return goes
+		}
 	}
 	return p.Ordinal < other.Ordinal
 }
@@ -144,12 +139,7 @@ func Aborted(v *view.View) bool {
 
 // ImageChange is the change of image of the first set that has one; nil where none has.
 func ImageChange(v *view.View) *model.Change {
-	for c := range model.Each(v.Desired.Changes) {
-		if c.Class == model.ChangeImage {
-			return c
-		}
-	}
-	return nil
+	return model.Find(v.Desired.Changes, func(c *model.Change) bool { return c.Class == model.ChangeImage })
 }
 
 // UpgradeDue reports whether another version, or another image of the same one, is desired than

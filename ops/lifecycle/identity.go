@@ -45,16 +45,18 @@ func Rebuild(t *pass.Pass) {
 		creating = creating && t.Observed.Claims[i].ClusterID == ""
 	}
 	for _, want := range t.Desired.Sets {
-		if live := t.Live(want.Name); live != nil && live.Ours {
-			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: live.Replicas})
-		} else if n := aim.Orphans(&t.View, want.Name); n > 0 {
+		s := model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas}
+		switch live, orphans := t.Live(want.Name), aim.Orphans(&t.View, want.Name); {
+		case live != nil && live.Ours:
+			s.Replicas = live.Replicas
+		case orphans > 0:
 			// It was deleted without its pods when the record was lost; also where somebody has made
 			// another one of its name since.
-			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: max(n, desiredOnOurs(&t.View, want))})
-		} else if creating {
-			// Not every set had been made yet when the record was lost.
-			t.Record.Sets = append(t.Record.Sets, model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas})
+			s.Replicas = max(orphans, desiredOnOurs(&t.View, want))
+		case !creating: // else not every set had been made yet when the record was lost
+			continue
 		}
+		t.Record.Sets = append(t.Record.Sets, s)
 	}
 	setting.RebuildLock(t)
 	rebuildSuspended(t)

@@ -127,11 +127,9 @@ func dismantle(t *pass.Pass, r *model.Removal) {
 				return
 			}
 			n := 0
-			for p := range model.Each(t.Observed.Pods) {
-				if p.Set == live.Name {
-					if n++; left == 0 && n == 1 {
-						pod, state = p.Name, view.PodState(&t.View, p.Name, p)
-					}
+			for p := range view.PodsOf(&t.View, live.Name) {
+				if n++; left == 0 && n == 1 {
+					pod, state = p.Name, view.PodState(&t.View, p.Name, p)
 				}
 			}
 			left += n

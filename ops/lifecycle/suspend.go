@@ -172,12 +172,7 @@ func claimStops(t *pass.Pass, set string) bool {
 
 func beginSuspend(t *pass.Pass) {
 	if len(t.Record.Suspended) == 0 {
-		before := make([]model.RecordedSet, len(t.Record.Sets))
-		for i, s := range t.Record.Sets {
-			s.Replicas = aim.Replicas(&t.View, s)
-			before[i] = s
-		}
-		t.Record.Suspended = before
+		t.Record.Suspended = aim.Present(&t.View)
 	}
 	t.Record.Operation = &model.Operation{Kind: model.OperationSuspend, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets}
 	t.Report(suspendReport("SuspendStarted", model.StatusInProgress, "the cluster is being suspended: "+countWords(t.Record.Suspended)+" stop, and the volumes stay"))
@@ -234,11 +229,9 @@ func stopSets(t *pass.Pass) {
 				disrupt(t, model.Action{Kind: model.ActionSuspendSet, Set: live.Name, SetUID: live.UID, SetVersion: live.ResourceVersion, From: live.Replicas})
 				return
 			}
-			for p := range model.Each(t.Observed.Pods) {
-				if p.Set == s.Name {
-					if left++; left == 1 {
-						pod, state = p.Name, view.PodState(&t.View, p.Name, p)
-					}
+			for p := range view.PodsOf(&t.View, s.Name) {
+				if left++; left == 1 {
+					pod, state = p.Name, view.PodState(&t.View, p.Name, p)
 				}
 			}
 			if left == 0 && t.Waits(gates.ControllerBehind(live.Name, live.Generation, live.ObservedGeneration)) {

@@ -134,13 +134,9 @@ func orEmpty(annotations any) any {
 }
 
 func (c *comparison) maps(path string, old, wanted map[string]any) {
-	keys := make(map[string]bool, len(old))
-	for k := range old {
-		keys[k] = true
-	}
-	for k := range wanted {
-		keys[k] = true
-	}
+	keys := make(map[string]any, len(old))
+	maps.Copy(keys, old)
+	maps.Copy(keys, wanted)
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		if path == "" && (k == "status" || k == "apiVersion" || k == "kind") {
 			continue

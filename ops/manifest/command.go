@@ -28,25 +28,19 @@ func put(object map[string]any, value any, path ...string) {
 // EachCommand gives change the crate container's command and its args; what it
 // returns takes their place, nil leaves them.
 func EachCommand(set *unstructured.Unstructured, change func([]any) []any) {
-	// No copy is made on the way: the caller owns the object or only reads.
-	containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", "containers")
-	list, _ := containers.([]any)
-	for _, c := range list {
-		container, _ := c.(map[string]any)
-		if container == nil || container["name"] != CrateContainer {
-			continue
-		}
+	eachContainer(set, func(container map[string]any) {
 		for _, key := range []string{"command", "args"} {
-			if arguments, ok := container[key].([]any); ok {
+			if arguments, ok := container[key].([]any); ok && container["name"] == CrateContainer {
 				if next := change(arguments); next != nil {
 					container[key] = next
 				}
 			}
 		}
-	}
+	})
 }
 
-// eachContainer gives every container of the pod template to the function; none is copied.
+// eachContainer gives every container of the pod template to the function; none is copied: the caller owns the object or
+// only reads.
 func eachContainer(set *unstructured.Unstructured, do func(container map[string]any)) {
 	for _, kind := range []string{"initContainers", "containers"} {
 		containers, _, _ := unstructured.NestedFieldNoCopy(set.Object, "spec", "template", "spec", kind)

@@ -105,12 +105,10 @@ func dropDisks(set *unstructured.Unstructured, disks []string) {
 // unmount takes disks off the pod template: their mounts and their folders.
 func unmount(set *unstructured.Unstructured, disks []string) {
 	folders := dropMounts(set, disks)
-	EachCommand(set, func(arguments []any) []any {
-		kept := slices.Clone(arguments)
-		for i, a := range kept {
-			kept[i] = withoutFolders(a, folders)
-		}
-		return kept
+	changeFolders(set, func(paths []string) []string {
+		return slices.DeleteFunc(paths, func(path string) bool {
+			return slices.ContainsFunc(folders, func(folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") })
+		})
 	})
 }
 
@@ -133,19 +131,6 @@ func dropMounts(set *unstructured.Unstructured, disks []string) (folders []strin
 		}
 	})
 	return folders
-}
-
-// withoutFolders is an argument without what lies in one of the folders.
-func withoutFolders(argument any, folders []string) any {
-	text, _ := argument.(string)
-	name, value, ok := strings.Cut(text, "=")
-	if !ok || !slices.Contains(pathSettings, strings.TrimPrefix(name, "-C")) {
-		return argument
-	}
-	kept := slices.DeleteFunc(strings.Split(value, ","), func(path string) bool {
-		return slices.ContainsFunc(folders, func(folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") })
-	})
-	return name + "=" + strings.Join(kept, ",")
 }
 
 // UnusedDisksOf are the disks that a StatefulSet has claim templates of and that CrateDB's container
@@ -238,20 +223,25 @@ func mountLike(set *unstructured.Unstructured, first, name string) {
 
 // addFolders adds to the settings that list folders those of a disk, as they are of the first one.
 func addFolders(set *unstructured.Unstructured, first, folder string) {
+	changeFolders(set, func(paths []string) []string {
+		for _, path := range paths {
+			if rest, of := strings.CutPrefix(path, first); of && (rest == "" || rest[0] == '/') {
+				paths = append(paths, folder+rest)
+			}
+		}
+		return paths
+	})
+}
+
+// changeFolders has the settings list other folders.
+func changeFolders(set *unstructured.Unstructured, change func(paths []string) []string) {
 	EachCommand(set, func(arguments []any) []any {
 		next := slices.Clone(arguments)
 		for i, a := range next {
 			text, _ := a.(string)
-			name, value, ok := strings.Cut(text, "=")
-			if !ok || !slices.Contains(pathSettings, strings.TrimPrefix(name, "-C")) {
-				continue
+			if name, value, ok := strings.Cut(text, "="); ok && slices.Contains(pathSettings, strings.TrimPrefix(name, "-C")) {
+				next[i] = name + "=" + strings.Join(change(strings.Split(value, ",")), ",")
 			}
-			for path := range strings.SplitSeq(value, ",") {
-				if rest, of := strings.CutPrefix(path, first); of && (rest == "" || rest[0] == '/') {
-					text += "," + folder + rest
-				}
-			}
-			next[i] = text
 		}
 		return next
 	})

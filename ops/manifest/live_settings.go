@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"regexp"
@@ -102,24 +101,15 @@ func LiveArguments(arguments []string) model.SettingList {
 
 // LiveArgumentsOf are those of a StatefulSet's template.
 func LiveArgumentsOf(set *unstructured.Unstructured) model.SettingList {
-	var all []string
-	EachCommand(set, func(arguments []any) []any {
-		for _, a := range arguments {
-			all = append(all, fmt.Sprint(a))
-		}
-		return nil
-	})
-	return LiveArguments(all)
+	return LiveArguments(commandOf(set))
 }
 
 // commonSettings are the settings taken live that every node is to have alike,
 // or none at all: one that a group has otherwise cannot be set for the cluster.
 func commonSettings(objects []*unstructured.Unstructured) map[string]bool {
 	var lists []model.SettingList
-	for _, o := range objects {
-		if o.GetKind() == kindStatefulSet && isCrate(o) {
-			lists = append(lists, LiveArgumentsOf(o))
-		}
+	for _, o := range crateSets(objects) {
+		lists = append(lists, LiveArgumentsOf(o))
 	}
 	common := maps.Clone(TakenLive)
 	for i, list := range lists {
@@ -134,23 +124,21 @@ func commonSettings(objects []*unstructured.Unstructured) map[string]bool {
 	return common
 }
 
-// isCrate reports whether a StatefulSet has nodes of CrateDB.
-func isCrate(set *unstructured.Unstructured) bool {
-	found := false
-	EachCommand(set, func([]any) []any { found = true; return nil })
-	return found
+// crateSets are the StatefulSets that have nodes of CrateDB.
+func crateSets(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool {
+		return o.GetKind() != kindStatefulSet || len(commandOf(o)) == 0
+	})
 }
 
 // LiveSettings are the settings taken live that every node is to have alike.
 func LiveSettings(objects []*unstructured.Unstructured) []model.Setting {
 	common := commonSettings(objects)
-	for _, o := range objects {
-		if o.GetKind() != kindStatefulSet || !isCrate(o) {
-			continue
-		}
-		return slices.DeleteFunc(LiveArgumentsOf(o).Settings(), func(s model.Setting) bool { return !common[s.Name] })
+	sets := crateSets(objects)
+	if len(sets) == 0 {
+		return nil
 	}
-	return nil
+	return slices.DeleteFunc(LiveArgumentsOf(sets[0]).Settings(), func(s model.Setting) bool { return !common[s.Name] })
 }
 
 // SameSetting reports whether a value that CrateDB shows is the one that was asked for. CrateDB

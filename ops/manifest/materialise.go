@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -27,24 +28,21 @@ const (
 func Materialise(wanted []*unstructured.Unstructured, saved model.Saved, effective model.Effective) ([]*unstructured.Unstructured, model.Saved, error) {
 	objects := make([]*unstructured.Unstructured, 0, len(wanted))
 	next := make(model.Saved, len(effective.Sets))
-	done := make(map[string]bool, len(effective.Sets))
+	var failed error
+	set := func(o *unstructured.Unstructured, e model.EffectiveSet) {
+		made, err := materialiseSet(o, wanted, saved, e, next)
+		if failed = cmp.Or(failed, err); made != nil {
+			objects = append(objects, made)
+		}
+	}
 	masters := hasMasters(wanted, saved, effective.Sets)
 	for _, o := range wanted {
 		switch o.GetKind() {
 		case kindStatefulSet:
-			i := slices.IndexFunc(effective.Sets, func(s model.EffectiveSet) bool { return s.Name == o.GetName() })
-			if i < 0 {
-				// A StatefulSet of the user's own that travels with the cluster.
-				objects = append(objects, o)
-				continue
-			}
-			done[o.GetName()] = true
-			set, err := materialiseSet(o, wanted, saved, effective.Sets[i], next)
-			if err != nil {
-				return nil, saved, err
-			}
-			if set != nil {
-				objects = append(objects, set)
+			if i := slices.IndexFunc(effective.Sets, func(s model.EffectiveSet) bool { return s.Name == o.GetName() }); i >= 0 {
+				set(o, effective.Sets[i])
+			} else {
+				objects = append(objects, o) // a StatefulSet of the user's own that travels with the cluster
 			}
 		case kindBudget:
 			if masters || !ofMasters(o) {
@@ -54,18 +52,13 @@ func Materialise(wanted []*unstructured.Unstructured, saved model.Saved, effecti
 			objects = append(objects, selectFor(o, masters))
 		}
 	}
-	// A group that is gone from the definition runs on.
 	for _, e := range effective.Sets {
-		if done[e.Name] {
-			continue
+		if wantedOf(wanted, e.Name) == nil {
+			set(nil, e) // a group that is gone from the definition runs on
 		}
-		set, err := materialiseSet(nil, wanted, saved, e, next)
-		if err != nil {
-			return nil, saved, err
-		}
-		if set != nil {
-			objects = append(objects, set)
-		}
+	}
+	if failed != nil {
+		return nil, saved, failed
 	}
 	return objects, next, nil
 }
@@ -154,7 +147,7 @@ func keepTemplate(set, wanted *unstructured.Unstructured, all []*unstructured.Un
 
 // keepSaved keeps all that is saved of a set that is not applied now.
 func keepSaved(saved model.Saved, set string, next model.Saved) {
-	for _, name := range []string{set, set + rememberedSuffix, set + liveSuffix} {
+	for _, name := range savedNames(set) {
 		if was, ok := saved[name]; ok {
 			next[name] = was
 		}
@@ -179,7 +172,7 @@ func current(s model.Saved, set, live string) string {
 	if live == "" || s[set+liveSuffix] == "" && s[set+rememberedSuffix] == "" {
 		return set
 	}
-	for _, name := range []string{set, set + liveSuffix, set + rememberedSuffix} {
+	for _, name := range savedNames(set) {
 		if o, err := unpack(s, name); err == nil && TemplateOf(o) == live {
 			return name
 		}
@@ -263,16 +256,7 @@ func gatewayCount(argument any) (string, bool) {
 // HasInitialMasters reports whether a StatefulSet's template still founds
 // clusters (ObservedSet.InitialMasters).
 func HasInitialMasters(set *unstructured.Unstructured) bool {
-	found := false
-	EachCommand(set, func(arguments []any) []any {
-		for _, a := range arguments {
-			if s, ok := a.(string); ok && strings.HasPrefix(s, initialMastersArgument) {
-				found = true
-			}
-		}
-		return nil
-	})
-	return found
+	return slices.ContainsFunc(commandOf(set), func(a string) bool { return strings.HasPrefix(a, initialMastersArgument) })
 }
 
 // Unpack returns the objects of Saved that were recorded last, sorted by name.
@@ -375,11 +359,8 @@ func hasMasters(wanted []*unstructured.Unstructured, saved model.Saved, sets []m
 		if e.Absent {
 			return false
 		}
-		i := slices.IndexFunc(wanted, func(o *unstructured.Unstructured) bool {
-			return o.GetKind() == kindStatefulSet && o.GetName() == e.Name
-		})
-		if i >= 0 {
-			return withoutData(wanted[i])
+		if o := wantedOf(wanted, e.Name); o != nil {
+			return withoutData(o)
 		}
 		set, err := unpack(saved, e.Name)
 		return err == nil && withoutData(set)

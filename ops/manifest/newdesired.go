@@ -118,21 +118,17 @@ func ClaimClasses(objects []*unstructured.Unstructured) []model.ClaimClass {
 		if o.GetKind() != kindStatefulSet {
 			continue
 		}
-		templates, _, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "volumeClaimTemplates")
-		list, _ := templates.([]any)
-		for _, each := range list {
-			template, _ := each.(map[string]any)
-			name, _, _ := unstructured.NestedString(template, "metadata", "name")
+		each(o, func(template map[string]any) {
 			class, named, _ := unstructured.NestedString(template, "spec", "storageClassName")
 			if named && class == "" {
-				continue
+				return
 			}
 			i := slices.IndexFunc(out, func(c model.ClaimClass) bool { return c.Set == o.GetName() && c.Class == class })
 			if i < 0 {
 				i, out = len(out), append(out, model.ClaimClass{Set: o.GetName(), Class: class})
 			}
-			out[i].Claims = append(out[i].Claims, name)
-		}
+			out[i].Claims = append(out[i].Claims, templateName(template))
+		})
 	}
 	return out
 }

@@ -41,10 +41,6 @@ func otherStillTried(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
 	})
 }
 
-// stuckInBootstrap reports whether a cluster that is being made has started CrateDB: a pod that
-// is stuck on its first template may then be replaced.
-func stuckInBootstrap(v *view.View) bool { return len(v.Record.Sets) > 0 && !aim.Unstarted(v) }
-
 // ReplaceStuck recreates a pod that does not run and whose template is not its set's any
 // more, whatever the health: that is how a bad definition is repaired. One at a time, and
 // never one that may be a member.
@@ -88,8 +84,8 @@ func mayReplace(t *pass.Pass) bool {
 		return false
 	case view.AnyNarrow(v), slices.ContainsFunc(t.Decision.Effective.Sets, func(e model.EffectiveSet) bool { return e.Unused != "" }):
 		return false // a pod that is made now comes without a disk
-	case !t.Record.Bootstrap.Done && !stuckInBootstrap(v):
-		return false
+	case !t.Record.Bootstrap.Done && (len(t.Record.Sets) == 0 || aim.Unstarted(v)):
+		return false // once CrateDB has started, a pod that is stuck on its first template may be replaced
 	}
 	return aim.Applied(&t.View) && t.Observed.Applied.Effective.Equal(t.Decision.Effective)
 }
@@ -162,17 +158,7 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 		return nil
 	}
 	own := view.PodNamed(v, v.Record.Operation.Restart.Pod)
-	if own == nil || own.Set != p.Set || runsLess(p, own) {
-		return nil
-	}
-	live := v.Live(p.Set)
-	switch {
-	case own.Ready, own.Terminating, own.Template == "", own.Template == live.Template, view.WouldDowngrade(v, own, live):
-		return nil
-	case !view.Replaceable(v, own), len(view.LostDisks(v, own)) > 0:
-		return nil
-	}
-	if _, kept := claimKeeps(v, own); kept != "" {
+	if own == nil || own.Set != p.Set || runsLess(p, own) || !recreationHelps(v, own) {
 		return nil
 	}
 	return own

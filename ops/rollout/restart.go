@@ -20,12 +20,6 @@ func StartRestart(t *pass.Pass) bool {
 		return false
 	}
 	before, at, by := aim.Asked(&t.View)
-	if before.IsZero() && aim.NextSet(&t.View) == "" {
-		// As in most passes.
-		t.Record.RestartedAt, t.Record.RestartedBy = at, by
-		aim.NoteCompute(t)
-		return false
-	}
 	op := &model.Operation{
 		Kind: model.OperationRestart, Started: t.Now, Revision: t.Desired.Revision,
 		Restart: &model.Restart{Before: before, At: at, By: by, Since: t.Now},
@@ -120,8 +114,7 @@ func keepsDisk(t *pass.Pass, op *model.Operation) {
 		if p.UID == r.Removes && carriesData(v, p) && !emptied(v, p) {
 			r.Removes, r.Narrow = "", false
 			if x := t.Record.Exclusions; x != nil && x.Replaces == p.UID {
-				next := *x
-				next.Replaces, t.Record.Exclusions = "", &next // it is given back
+				model.Own(&t.Record.Exclusions).Replaces = "" // it is given back
 			}
 		}
 	}
@@ -129,14 +122,14 @@ func keepsDisk(t *pass.Pass, op *model.Operation) {
 
 // followed is a copy of the operation that follows what is asked and desired by now.
 func followed(t *pass.Pass) *model.Operation {
-	op, restart := *t.Record.Operation, *t.Record.Operation.Restart
-	op.Restart = &restart
+	op := model.Own(&t.Record.Operation)
+	restart := model.Own(&op.Restart)
 	before, at, by := aim.Asked(&t.View)
 	if before.After(restart.Before) {
 		restart.Before = before
 	}
 	restart.At, restart.By = at, by
-	retarget(t, &op)
+	retarget(t, op)
 	// One that is refused changes nothing of a restart that has stopped.
 	if op.Revision != t.Desired.Revision && !(t.Rejected && op.Step == model.StepStopped) {
 		op.Revision = t.Desired.Revision
@@ -146,8 +139,7 @@ func followed(t *pass.Pass) *model.Operation {
 			op.Step, restart.Since = model.StepDown, t.Now
 		}
 	}
-	t.Record.Operation = &op
-	return &op
+	return op
 }
 
 // goesWithItsSet: the group of the pod is to go. The pod never comes up again on what is
@@ -217,13 +209,7 @@ func endMidway(t *pass.Pass, op *model.Operation) {
 
 // podsLeft is how many pods a restart has still to take.
 func podsLeft(v *view.View) int {
-	count := 0
-	for p := range model.Each(v.Observed.Pods) {
-		if view.Outdated(v, p) || view.PendingRestart(v, p.Set) {
-			count++
-		}
-	}
-	return count
+	return model.Count(v.Observed.Pods, func(p *model.Pod) bool { return view.RestartDue(v, p) })
 }
 
 // restarted ends the restart, and reports success.
@@ -273,20 +259,12 @@ func restartProgress(t *pass.Pass) {
 		p.Subject = "zone " + op.Restart.Zone
 	}
 	left := 0
-	for _, s := range t.Record.Sets {
-		if t.DesiredSet(s.Name) == nil {
-			p.Total -= s.Replicas
-			continue
-		}
-		if view.PendingRestart(&t.View, s.Name) {
-			left += s.Replicas
-			continue
-		}
-		for ordinal := range s.Replicas {
-			pod := t.Pod(s.Name, ordinal)
-			if pod == nil || toChange(&t.View, op.Restart, pod) || op.Step != model.StepNext && op.Restart.Where(pod.Name) {
-				left++
-			}
+	for at, pod := range view.Expected(&t.View, t.Record.Sets) {
+		switch {
+		case t.DesiredSet(at.Set) == nil:
+			p.Total--
+		case view.PendingRestart(&t.View, at.Set), pod == nil, toChange(&t.View, op.Restart, pod), op.Step != model.StepNext && op.Restart.Where(pod.Name):
+			left++
 		}
 	}
 	p.Done = max(p.Total-left, 0)

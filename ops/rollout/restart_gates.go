@@ -75,7 +75,7 @@ var (
 func move(t *pass.Pass, going *model.Pod, allocation string) check.Move {
 	yellow := view.YellowByVersion(&t.View)
 	return check.Move{
-		Nodes: t.NodesTolerated(going, present(&t.View)), Going: going, Allocation: allocation,
+		Nodes: t.NodesTolerated(going, aim.Present(&t.View)), Going: going, Allocation: allocation,
 		LacksCopies:   going != nil && view.LacksCopies(&t.View, going) && shardsMissing(&t.View),
 		SettledYellow: t.Desired.Operations.SettledYellow == "proceed" || emptied(&t.View, going), Explained: yellow != nil, YellowByVersion: yellow,
 	}
@@ -125,15 +125,6 @@ func othersWait(t *pass.Pass) {
 	m.Stop(t, whoIsThere)
 }
 
-// present are the recorded sets with the nodes that others have added since: those are on
-// their way, or hold shards already.
-func present(v *view.View) []model.RecordedSet {
-	out := slices.Clone(v.Record.Sets)
-	for i := range out {
-		out[i].Replicas = aim.Replicas(v, out[i])
-	}
-	return out
-}
 
 // carriesData reports whether copies may be on the node in the pod.
 func carriesData(v *view.View, p *model.Pod) bool {
@@ -141,17 +132,17 @@ func carriesData(v *view.View, p *model.Pod) bool {
 	return w == nil || w.Data
 }
 
-// forecastOf says what happens to tables while these pods are away together.
-func forecastOf(v *view.View, pods []*model.Pod) capacity.RestartForecast {
+// forecastOf says what happens to tables while a pod is away.
+func forecastOf(v *view.View, p *model.Pod) capacity.RestartForecast {
 	db := &v.Observed.Database
 	var away, data []*model.Node
 	for n := range model.Each(db.Nodes) {
-		j := slices.IndexFunc(v.Observed.Pods, func(p model.Pod) bool { return p.NodeName == n.Name })
-		if j >= 0 && !carriesData(v, &v.Observed.Pods[j]) {
+		in := view.PodOf(v, n)
+		if in != nil && !carriesData(v, in) {
 			continue
 		}
-		if slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.NodeName == n.Name }) {
-			n = asItReturns(v, n, &v.Observed.Pods[j])
+		if n.Name == p.NodeName {
+			n = asItReturns(v, n, in)
 			away = append(away, n)
 		}
 		data = append(data, n)
@@ -160,21 +151,19 @@ func forecastOf(v *view.View, pods []*model.Pod) capacity.RestartForecast {
 		return capacity.RestartForecast{}
 	}
 	kept := *db // what is kept points into no pass
-	kept.Settings.Exclude = excludedThen(v, pods, away)
+	kept.Settings.Exclude = excludedThen(v, p, away)
 	return capacity.ForecastAway(&kept, v.Record.Version, away, data)
 }
 
-// excludedThen are the exclusions once these pods are back: a node whose volume goes with its pod comes
+// excludedThen are the exclusions once a pod is back: a node whose volume goes with its pod comes
 // back with another id, which nobody excludes.
-func excludedThen(v *view.View, pods []*model.Pod, away []*model.Node) map[string]string {
+func excludedThen(v *view.View, p *model.Pod, away []*model.Node) map[string]string {
 	list := v.Observed.Database.Settings.Exclude
-	if !slices.ContainsFunc(pods, func(p *model.Pod) bool { return view.ReplacesVolume(v, p) }) {
+	if !view.ReplacesVolume(v, p) {
 		return list
 	}
 	gone := func(id string) bool {
-		return slices.ContainsFunc(away, func(n *model.Node) bool {
-			return n.ID == id && slices.ContainsFunc(pods, func(p *model.Pod) bool { return p.NodeName == n.Name && view.ReplacesVolume(v, p) })
-		})
+		return slices.ContainsFunc(away, func(n *model.Node) bool { return n.ID == id })
 	}
 	next := maps.Clone(list)
 	if ids := slices.DeleteFunc(model.Listed(list["_id"]), gone); len(ids) > 0 {
@@ -225,7 +214,7 @@ func allocationOf(list model.SettingList, prefix string) model.SettingList {
 func toRestart(v *view.View, p *model.Pod) []*model.Pod {
 	pods := []*model.Pod{p}
 	for q := range model.Each(v.Observed.Pods) {
-		if q.Name != p.Name && !q.Terminating && (view.Outdated(v, q) || view.PendingRestart(v, q.Set)) {
+		if q.Name != p.Name && !q.Terminating && view.RestartDue(v, q) {
 			pods = append(pods, q)
 		}
 	}
@@ -242,9 +231,10 @@ func forecastWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 	}
 	var names, unhealed, blocked, sole, kept, keeps []string
 	for i, q := range pods {
-		f := forecastOf(&t.View, []*model.Pod{q})
-		if i == 0 {
-			sayForecast(t, q, f)
+		f := forecastOf(&t.View, q)
+		if i == 0 { // the status shows it of the one that goes; it stops nothing
+			t.Waits(gates.WritesWait(q.Name, f.WritesWait))
+			t.Waits(gates.OnlyCopies(q.Name, f.Sole))
 		}
 		if len(f.Keeps) > 0 && !view.Absent(&t.View, q.NodeName) {
 			kept, keeps = append(kept, q.Name), append(keeps, f.Keeps...)
@@ -258,9 +248,7 @@ func forecastWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 		t.Refuse(gates.NodeCannotLeave(kept, distinct(keeps)))
 		return true
 	}
-	slices.Sort(unhealed)
-	unhealed = slices.Compact(unhealed)
-	if len(unhealed) > 0 && t.Desired.Operations.Unhealable != "proceed" {
+	if unhealed = distinct(unhealed); len(unhealed) > 0 && t.Desired.Operations.Unhealable != "proceed" {
 		t.Refuse(gates.CopiesDoNotReturn(names, unhealed))
 		return true
 	}
@@ -274,12 +262,6 @@ func forecastWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 func distinct(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-// sayForecast shows in the status what the restart of one pod does to tables. It stops nothing.
-func sayForecast(t *pass.Pass, p *model.Pod, f capacity.RestartForecast) {
-	t.Waits(gates.WritesWait(p.Name, f.WritesWait))
-	t.Waits(gates.OnlyCopies(p.Name, f.Sole))
 }
 
 // reportForecast reports the same of all pods in an event, before the first one goes.
@@ -323,7 +305,6 @@ func soleWords(v *view.View) string {
 	if len(tables) == 0 {
 		return ""
 	}
-	slices.Sort(tables)
-	tables = slices.Compact(tables)
+	tables = distinct(tables)
 	return fmt.Sprintf("; %d table(s) have shards without a second copy and are not whole while their node is away: %s", len(tables), strings.Join(tables[:min(len(tables), 20)], ", "))
 }

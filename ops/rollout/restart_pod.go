@@ -146,7 +146,7 @@ func hadItsTime(v *view.View, op *model.Operation, p *model.Pod) bool {
 	if view.PendingRestart(v, op.Restart.Set) && !v.Rejected && !(aim.UpgradeDue(v) && !view.Upgrading(v)) {
 		return false
 	}
-	if p != nil && live != nil && isReplaced(v, p, live) {
+	if p != nil && live != nil && p.Template != "" && view.ChangesTemplate(v, p, live) {
 		return false
 	}
 	if p != nil && p.Created.After(since) {
@@ -157,16 +157,11 @@ func hadItsTime(v *view.View, op *model.Operation, p *model.Pod) bool {
 	}
 	return view.HasMaster(v) || !v.AnyPod(func(q *model.Pod) bool {
 		live := v.Live(q.Set)
-		if q.Name == op.Restart.Pod || q.Ready || live == nil || q.Template == live.Template {
+		if q.Name == op.Restart.Pod || q.Ready || live == nil {
 			return false
 		}
-		return !view.WouldDowngrade(v, q, live) && !returnsByItself(v, q, live) && view.Replaceable(v, q)
+		return view.ChangesTemplate(v, q, live) && !returnsByItself(v, q, live) && view.Replaceable(v, q)
 	})
-}
-
-// isReplaced: the pod was made on another template than its set has now.
-func isReplaced(v *view.View, p *model.Pod, live *model.ObservedSet) bool {
-	return p.Template != "" && p.Template != live.Template && !view.WouldDowngrade(v, p, live)
 }
 
 // mayGo: the lock is held, and nothing is refused.
@@ -219,15 +214,17 @@ func wentUnseen(v *view.View, r *model.Restart) bool {
 // has joined on it.
 func verified(v *view.View, op *model.Operation) bool {
 	live := v.Live(op.Restart.Set)
-	if live == nil || live.Template == op.Restart.Template {
-		return true
-	}
-	for p := range model.Each(v.Observed.Pods) {
-		if p.Name != op.Restart.Pod && p.Set == op.Restart.Set && p.Template == live.Template && view.Joined(v, p) {
-			return true
-		}
-	}
-	return false
+	return live == nil || live.Template == op.Restart.Template || othersJoined(v, op.Restart)
+}
+
+// othersJoined reports whether the node of a pod that this restart has not just recreated has joined on the template of
+// its StatefulSet.
+func othersJoined(v *view.View, r *model.Restart) bool {
+	live := v.Live(r.Set)
+	return v.AnyPod(func(p *model.Pod) bool {
+		recreated := p.Name == r.Pod || slices.ContainsFunc(r.Pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
+		return !recreated && view.OnLive(p, live) && view.Joined(v, p)
+	})
 }
 
 // stoppedStep leaves the pod as it is, until another definition comes or it joins after all. The
@@ -275,7 +272,7 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 // earliest.
 func notStable(t *pass.Pass, r *model.Restart, from time.Time) bool {
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
-	if r.Pod != "" && onlyRestartedJoined(&t.View, r) {
+	if r.Pod != "" && !othersJoined(&t.View, r) {
 		unchanged = trial
 	}
 	stable := gates.Elapsed{Time: aim.LastedFor(&t.View, from, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.LastedFor(&t.View, from, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
@@ -293,14 +290,4 @@ func returned(v *view.View, r *model.Restart) string {
 		return ""
 	}
 	return r.Pod
-}
-
-// onlyRestartedJoined: the pods that this restart has just recreated are the only ones of their
-// StatefulSet whose nodes have joined on its template.
-func onlyRestartedJoined(v *view.View, r *model.Restart) bool {
-	live := v.LiveTemplate(r.Set)
-	return !v.AnyPod(func(p *model.Pod) bool {
-		recreated := p.Name == r.Pod || slices.ContainsFunc(r.Pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
-		return !recreated && p.Set == r.Set && p.Template == live && view.Joined(v, p)
-	})
 }

@@ -64,13 +64,8 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 		return false
 	}
 	if w.MasterEligible {
-		voters := 0
-		for i := range v.Record.Sets {
-			if voter := v.DesiredSet(v.Record.Sets[i].Name); voter != nil && voter.MasterEligible {
-				voters += v.Record.Sets[i].Replicas
-			}
-		}
 		// CrateDB lets an odd number vote, and any of them may be among the pods.
+		voters := view.Total(v.Record.Sets, func(s model.RecordedSet) bool { return view.Votes(v, s.Name) })
 		if len(pods) > (voters-1)/2 {
 			return false
 		}
@@ -80,12 +75,10 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 		return false
 	}
 	going, zones := map[string]bool{}, map[string]string{}
-	for p := range model.Each(v.Observed.Pods) {
-		for n := range model.Each(v.Observed.Database.Nodes) {
-			if n.Name == p.NodeName {
-				zones[n.ID] = Zone(v, p)
-				going[n.ID] = slices.ContainsFunc(pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
-			}
+	for n := range model.Each(v.Observed.Database.Nodes) {
+		if p := view.PodOf(v, n); p != nil {
+			zones[n.ID] = Zone(v, p)
+			going[n.ID] = slices.ContainsFunc(pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
 		}
 	}
 	type shard struct {

@@ -79,18 +79,13 @@ func retarget(t *pass.Pass, op *model.Operation) {
 // versionWaits waits until each node says that it runs the desired version: the name of the
 // image does not say what runs.
 func versionWaits(t *pass.Pass) bool {
-	for _, s := range t.Record.Sets {
-		if t.DesiredSet(s.Name) == nil {
-			continue
+	for at := range view.Expected(&t.View, t.Record.Sets) {
+		says := ""
+		if a := t.Answer(at.Name()); a != nil {
+			says = a.Version
 		}
-		for ordinal := range s.Replicas {
-			says, pod := "", view.PodName(s.Name, ordinal)
-			if a := t.Answer(pod); a != nil {
-				says = a.Version
-			}
-			if t.Waits(gates.VersionRunning(pod, says, t.Desired.Version)) {
-				return true
-			}
+		if t.DesiredSet(at.Set) != nil && t.Waits(gates.VersionRunning(at.Name(), says, t.Desired.Version)) {
+			return true
 		}
 	}
 	return false
@@ -133,11 +128,6 @@ func reportStopped(t *pass.Pass, op *model.Operation, p *model.Pod) {
 
 // upgradeAborted counts by what a pod's image is called; of the same version, by its template.
 func upgradeAborted(v *view.View, from, to string) model.Reason {
-	upgraded := 0
-	for p := range model.Each(v.Observed.Pods) {
-		if p.Version == to && (from != to || !view.Outdated(v, p) && !view.PendingRestart(v, p.Set)) {
-			upgraded++
-		}
-	}
+	upgraded := model.Count(v.Observed.Pods, func(p *model.Pod) bool { return p.Version == to && (from != to || !view.RestartDue(v, p)) })
 	return gates.AbortedUpgrade(from, to, max(aim.AllRecorded(v)-upgraded, 0), upgraded)
 }

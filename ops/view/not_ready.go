@@ -12,12 +12,12 @@ import (
 // template counts, whichever its set has until its turn.
 func HealedByRestart(v *View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	return JoinedNotReady(v, p) && live != nil && live.Ours && restartDue(v, p)
+	return JoinedNotReady(v, p) && live != nil && live.Ours && RestartDue(v, p)
 }
 
-// restartDue reports whether a pod is outdated already, or will be once its set has the desired
+// RestartDue reports whether a pod is outdated already, or will be once its set has the desired
 // template.
-func restartDue(v *View, p *model.Pod) bool { return Outdated(v, p) || PendingRestart(v, p.Set) }
+func RestartDue(v *View, p *model.Pod) bool { return Outdated(v, p) || PendingRestart(v, p.Set) }
 
 // AnyHealedByRestart reports whether the set has such a pod; "" is any set.
 func AnyHealedByRestart(v *View, set string) bool {
@@ -107,7 +107,7 @@ func ShrinksFirst(v *View) bool {
 
 // leavesUnstarted reports whether a pod is to leave, has had its time, and has no data on it.
 func leavesUnstarted(v *View, p *model.Pod) bool {
-	if !Leaves(v, p) || p.Terminating || restartDue(v, p) {
+	if !Leaves(v, p) || p.Terminating || RestartDue(v, p) {
 		return false
 	}
 	return NeverStarted(v, p) && StuckSinceCreated(v, p)

@@ -114,6 +114,11 @@ func PodNamed(v *View, name string) *model.Pod {
 	return model.Find(v.Observed.Pods, func(p *model.Pod) bool { return p.Name == name })
 }
 
+// PodOf is the pod that a node is in; nil where that is not known.
+func PodOf(v *View, n *model.Node) *model.Pod {
+	return model.Find(v.Observed.Pods, func(p *model.Pod) bool { return p.NodeName == n.Name })
+}
+
 // Released reports whether a person releases the cluster, by command or in its definition, and gets
 // back at once what is held.
 func Released(v *View) bool {
