@@ -110,4 +110,3 @@ func notBlank(v *view.View, s model.Set, further func(template string) bool) []s
 	}
 	return out
 }
-

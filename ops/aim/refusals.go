@@ -121,28 +121,8 @@ func neverBound(v *view.View, set string) bool {
 	return model.Any(v.Observed.Claims, its) && !model.Any(v.Observed.Claims, bound)
 }
 
-// refuseVersion refuses a desired version that cannot run on this cluster's data. What else a
-// version depends on is looked at until the upgrade begins.
-func refuseVersion(t *pass.Pass) {
-	was, desired := t.Record.Version, t.Desired.Version
-	changes := UpgradeDue(&t.View) || view.Upgrading(&t.View) || newerStarted(&t.View)
-	if !changes || was == "" || Unstarted(&t.View) {
-		return
-	}
-	if t.Refuses(gates.Downgrade(t.Record.HighestVersion, desired)) || t.Refuses(gates.VersionPath(was, desired)) {
-		return
-	}
-	begun := view.Upgrading(&t.View) && t.Record.Operation.Upgrade.NewVersion == desired
-	if begun || was == desired || !t.Contact() || !t.Observed.Database.TablesKnown {
-		return
-	}
-	ages := TableAges(&t.View)
-	if !t.Refuses(gates.TablesTooOld(was, desired, ages)) {
-		t.Refuses(gates.ReleaseLosesData(desired, ages))
-	}
-}
-
-// newerStarted reports whether a pod has started a newer minor version than is desired.
-func newerStarted(v *view.View) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return view.StartedNewer(p, v.Desired.Version) })
+// Unstarted reports whether no node of the cluster has ever started CrateDB: a definition that
+// could not start may then be repaired without a restart.
+func Unstarted(v *view.View) bool {
+	return v.Record.HighestVersion == "" && v.Record.ClusterID == "" && !v.Record.Bootstrap.Done && v.Observed.Database.Contact != model.Yes
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
@@ -135,30 +134,4 @@ func AbortedHere(v *view.View) string {
 // Aborted reports whether a person aborts the operation; a command wins over the annotation.
 func Aborted(v *view.View) bool {
 	return v.Commanded.Abort == "true" || v.Desired.Abort && v.Commanded.Abort != "false"
-}
-
-// ImageChange is the change of image of the first set that has one; nil where none has.
-func ImageChange(v *view.View) *model.Change {
-	return model.Find(v.Desired.Changes, func(c *model.Change) bool { return c.Class == model.ChangeImage })
-}
-
-// UpgradeDue reports whether another version, or another image of the same one, is desired than
-// the cluster was last brought to.
-func UpgradeDue(v *view.View) bool {
-	return v.Record.Version != "" && !Unstarted(v) && (v.Record.Version != v.Desired.Version || ImageChange(v) != nil)
-}
-
-// TableAges are the versions with which the tables and partitions were made.
-func TableAges(v *view.View) []gates.TableAge {
-	ages := make([]gates.TableAge, 0, len(v.Observed.Database.Tables))
-	for table := range model.Each(v.Observed.Database.Tables) {
-		ages = append(ages, gates.TableAge{Name: table.Name, Created: table.Created})
-	}
-	return ages
-}
-
-// Unstarted reports whether no node of the cluster has ever started CrateDB: a definition that
-// could not start may then be repaired without a restart.
-func Unstarted(v *view.View) bool {
-	return v.Record.HighestVersion == "" && v.Record.ClusterID == "" && !v.Record.Bootstrap.Done && v.Observed.Database.Contact != model.Yes
 }

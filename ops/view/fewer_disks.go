@@ -1,0 +1,121 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
+)
+
+// A pod has the volumes of its StatefulSet's claim templates, which Kubernetes never changes, and uses
+// those that the pod template mounts, which changes at any time. So a disk goes from one pod at a time:
+// the template does without it for as long as that pod restarts, and every other pod that
+// vanishes before or afterwards comes back with all its disks.
+
+// AnySurplus reports whether any StatefulSet of the cluster has such a disk.
+func AnySurplus(v *View) bool {
+	return anySet(v, func(v *View, set string) bool { return len(SurplusDisks(v, set)) > 0 })
+}
+
+// SurplusOf are those of them that a pod uses, separated by commas; "" for none.
+func SurplusOf(v *View, p *model.Pod) string {
+	var out []string
+	for _, w := range SurplusDisks(v, p.Set) {
+		if p.Uses(w.Name) {
+			out = append(out, w.Name)
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+// SurplusUnused reports whether a StatefulSet may be recreated without its surplus disks: all its pods are
+// there, and none uses one.
+func SurplusUnused(v *View, set string) bool {
+	live := v.Live(set)
+	if live == nil || live.Terminating || len(SurplusDisks(v, set)) == 0 {
+		return false
+	}
+	for ordinal := range live.Replicas {
+		if p := v.Pod(set, ordinal); p == nil || p.Terminating || SurplusOf(v, p) != "" {
+			return false
+		}
+	}
+	return live.Replicas > 0 || len(v.Record.Suspended) == 0
+}
+
+// Removes reports whether a restart is under way that brings this pod back with fewer disks.
+func Removes(v *View, p *model.Pod) bool {
+	return Restarting(v) && v.Record.Operation.Restart.Removes == p.UID && SurplusOf(v, p) != ""
+}
+
+// Narrowing are the disks that the template of a StatefulSet is to do without now, separated by
+// commas; "" for none. It is so from when all is ready for one pod to restart until another one of
+// its name is there, and not for longer than a pod may take (volume.Removed).
+func Narrowing(v *View, set string) string {
+	if !Restarting(v) {
+		return ""
+	}
+	r, step := v.Record.Operation.Restart, v.Record.Operation.Step
+	if !r.Narrow || r.Set != set {
+		return ""
+	}
+	if step != model.StepLock && step != model.StepDown {
+		return ""
+	}
+	if p := PodNamed(v, r.Pod); p != nil && p.UID != r.PodUID {
+		return ""
+	}
+	var out []string
+	for _, w := range SurplusDisks(v, set) {
+		out = append(out, w.Name)
+	}
+	return strings.Join(out, ",")
+}
+
+// Narrow reports whether the live template of a StatefulSet does without a surplus disk: a pod that is
+// made now comes without it.
+func Narrow(v *View, set string) bool {
+	live := v.Live(set)
+	return live != nil && slices.ContainsFunc(SurplusDisks(v, set), func(w model.VolumeTemplate) bool {
+		return model.InList(live.Unused, w.Name)
+	})
+}
+
+// AnyNarrow reports whether that is so of any StatefulSet of the cluster.
+func AnyNarrow(v *View) bool { return anySet(v, Narrow) }
+
+// IsToUse are the disks that a pod has a volume of and does not use, though it is to: they are desired, or
+// its node was not found empty before it came back without them.
+func IsToUse(v *View, p *model.Pod) []string {
+	surplus := func(name string) bool {
+		return slices.ContainsFunc(SurplusDisks(v, p.Set), func(w model.VolumeTemplate) bool { return w.Name == name })
+	}
+	return slices.DeleteFunc(model.Listed(p.Unused), func(name string) bool {
+		return !HasTemplate(v, p.Set, name) || surplus(name) && v.Record.Removing.Has(p.UID)
+	})
+}
+
+// LacksUse are those of them that its template has: the next restart of the pod brings them.
+func LacksUse(v *View, p *model.Pod) []string {
+	live := v.Live(p.Set)
+	if p.Unused == "" || live == nil {
+		return nil // as of most pods
+	}
+	return slices.DeleteFunc(IsToUse(v, p), func(name string) bool { return model.InList(live.Unused, name) })
+}
+
+// LacksCopies reports whether a pod has come back without a disk, and its node was not found empty before. The
+// copies on that disk are missing. A restart of the pod brings them back. Where none is removed it is a further
+// disk, on which something is only if CrateDB has written on it.
+func LacksCopies(v *View, p *model.Pod) bool {
+	lacks := LacksUse(v, p)
+	if len(lacks) == 0 || v.Record.Removing != nil {
+		return len(lacks) > 0 && !v.Record.Removing.Has(p.UID)
+	}
+	return slices.ContainsFunc(lacks, func(disk string) bool { return written(v, p, disk) })
+}
+
+// AnyPodLacksCopies reports whether there is such a pod.
+func AnyPodLacksCopies(v *View) bool {
+	return v.AnyPod(func(p *model.Pod) bool { return LacksCopies(v, p) })
+}
