@@ -104,6 +104,22 @@ func (a *Applier) absent(ctx context.Context, key compare.Key, age time.Duration
 	return !o.names[key.Name]
 }
 
+// othersMade notes that somebody has made an object since the list. Otherwise the next decision would not know of it,
+// and a status would name a write that failed and not the object that stands there.
+func (a *Applier) othersMade(key compare.Key) {
+	a.othersMu.Lock()
+	o := a.others[othersID{key.Namespace, schema.GroupKind{Group: key.Group, Kind: key.Kind}}]
+	a.othersMu.Unlock()
+	if o == nil {
+		return
+	}
+	o.asking.Lock()
+	defer o.asking.Unlock()
+	if o.names != nil {
+		o.names[key.Name] = true
+	}
+}
+
 func (a *Applier) listOthers(ctx context.Context, id othersID, o *others) error {
 	how, err := a.live.kinds.resolve(id.kind, "")
 	if err != nil {

@@ -191,7 +191,7 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adopt
 		if !apierrors.IsConflict(err) {
 			return false, err
 		}
-		// Somebody has made it meanwhile.
+		a.othersMade(p.key)
 	}
 	if live == nil {
 		// Not among what is ours; but it may exist.

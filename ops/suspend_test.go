@@ -460,3 +460,29 @@ func TestASuspensionThatWasAskedForReportsNoHealth(t *testing.T) {
 		})
 	}
 }
+
+// Whether a suspension has to wait first must not decide whether a setting of the same push is set: a plan of a
+// cluster whose shards move for a moment named what was not done.
+func TestASuspensionBeginsOnceTheLiveSettingsOfItsPushAreSet(t *testing.T) {
+	own := []model.Setting{{Name: jobsLog, Value: "20000"}}
+	for name, c := range map[string]struct {
+		before, after []model.Setting
+		statement     string
+	}{
+		"a new one":        {nil, own, `SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`},
+		"one that is gone": {own, nil, `RESET GLOBAL "stats.jobs_log_size"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := settledWorld(t)
+			w.push("rev-2", c.before...)
+			w.run(20)
+			w.statements = nil
+			w.push("rev-3", c.after...)
+			w.desired = at0(w.desired)
+			w.until(func() bool { return aSetStopped(w) })
+			assert.Equal(t, []string{c.statement}, w.statements)
+			w.rest(60)
+			checkSuspended(t, w)
+		})
+	}
+}

@@ -7,7 +7,7 @@ var AppliedRule = Rule{
 	Name:   "objects-applied",
 	Kind:   Waits,
 	Says:   "A revision counts as applied when every object is live as it was applied.",
-	Do:     "The message is the API server's. Mend the definition, the quota, the Role or the admission webhook that it names.",
+	Do:     "The message is the API server's. Correct the definition, the quota, the Role or the admission webhook that it names.",
 	Source: "docs/safety.md, what always holds",
 }
 

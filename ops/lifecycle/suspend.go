@@ -13,6 +13,7 @@ import (
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
+	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
 )
 
@@ -114,20 +115,11 @@ func StartSuspend(t *pass.Pass) bool {
 		t.Refuse(gates.SuspendAborted())
 		return true
 	}
-	if !partlyStopped(&t.View) && (aim.RefuseExtra(t) || suspendWaits(t)) {
+	if !view.PartlyStopped(&t.View) && (aim.RefuseExtra(t) || suspendWaits(t)) {
 		return true // a pod that has a disk in addition would come back without what is on it
 	}
 	beginSuspend(t)
 	return true
-}
-
-// partlyStopped reports whether some of the nodes were stopped already: then the gates were looked at,
-// and there may be nobody left who answers.
-func partlyStopped(v *view.View) bool {
-	return slices.ContainsFunc(v.Record.Suspended, func(before model.RecordedSet) bool {
-		s := view.Recorded(v.Record.Sets, before.Name)
-		return s != nil && s.Replicas < before.Replicas
-	})
 }
 
 // suspendWaits are the gates before all nodes go. One reading over all groups
@@ -203,12 +195,13 @@ func Suspend(t *pass.Pass) {
 }
 
 // stopSets stops one StatefulSet in a pass, those with data before the dedicated masters, after
-// each says what it was suspended from.
+// each says what it was suspended from, and which settings are about to be set while all nodes run.
 func stopSets(t *pass.Pass) {
 	remembersRaised(t)
+	settings := !view.PartlyStopped(&t.View) && setting.Unsaid(&t.View)
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if live == nil || live.Replicas > 0 && live.Suspended != SuspendedNote(&t.View, s.Name) {
+		if live == nil || live.Replicas > 0 && (settings || live.Suspended != SuspendedNote(&t.View, s.Name)) {
 			return // it is being applied
 		}
 	}

@@ -205,14 +205,10 @@ func (m *world) dataNodes() int {
 // happen brings about what time brings: pods are made, and those that were made
 // have started and joined.
 func (m *world) happen() {
-	up := func(p pod) bool { return p.joined }
-	wereUp := slices.ContainsFunc(m.pods, up)
+	wereUp := slices.ContainsFunc(m.pods, isUp)
 	defer func() {
-		// After a full outage copies are missing for a moment.
 		m.recovering = max(m.recovering-1, 0)
-		if !wereUp && m.founded && slices.ContainsFunc(m.pods, up) {
-			m.recovering = recoveryLooks
-		}
+		m.recover(wereUp)
 	}()
 	for i := range m.pods {
 		p := &m.pods[i]
@@ -320,7 +316,7 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 // that move, pods on their way, a snapshot, other clusters' operations. It says
 // whether there was any. The pod `left` stays as it is.
 func (m *world) endPassing(left string) bool {
-	db := &m.db
+	db, wereUp := &m.db, slices.ContainsFunc(m.pods, isUp)
 	away := m.founded && db.Contact == model.No || db.Recovered == model.No
 	lacking := db.Health.Colour == model.Yellow || db.Health.Colour == model.Red
 	found := slices.ContainsFunc(db.Answers, func(a gates.Answer) bool { return len(a.Found) > 0 })
@@ -357,6 +353,7 @@ func (m *world) endPassing(left string) bool {
 	if there {
 		m.steady()
 	}
+	m.recover(wereUp)
 	return there
 }
 
@@ -385,6 +382,15 @@ func (m *world) arrive(left string) bool {
 	}
 	return there
 }
+
+// recover has copies be missing for a moment after a full outage, which ends with the first pod that is up.
+func (m *world) recover(wereUp bool) {
+	if !wereUp && m.founded && slices.ContainsFunc(m.pods, isUp) {
+		m.recovering = recoveryLooks
+	}
+}
+
+func isUp(p pod) bool { return p.joined }
 
 func (m *world) up(p *pod) {
 	p.Ready, p.joined, p.Waiting, p.Message, p.Phase = true, true, "", "", "Running"

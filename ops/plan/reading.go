@@ -110,7 +110,7 @@ func (m *world) reading(record *model.Record) model.Database {
 // cluster that nobody has founded refuses the login; without a password nobody tries it.
 func (m *world) unread(secret model.SecretVersion, password bool) (none model.Database, unreachable bool) {
 	none = model.Database{At: m.now, SystemSecret: secret}
-	up := slices.ContainsFunc(m.pods, func(p pod) bool { return p.joined })
+	up := slices.ContainsFunc(m.pods, isUp)
 	switch {
 	case !up:
 		return none, true

@@ -86,7 +86,7 @@ func Settings(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || t.Rejected || !t.Contact() {
 		return // the reason was given
 	}
-	if SuspensionRuns(&t.View) {
+	if SuspensionRuns(&t.View) && view.PartlyStopped(&t.View) {
 		return // the nodes that end cannot say whose value it is; it is set after the resume
 	}
 	var next []model.RecordedSetting
@@ -231,19 +231,22 @@ func resetUndesired(v *view.View, e model.RecordedSetting, reported *settingsRep
 	return e, true
 }
 
+// Unsaid reports whether a StatefulSet does not say yet which settings are ours: it is being applied.
+func Unsaid(v *view.View) bool {
+	annotation := SettingsAnnotation(v)
+	return model.Any(v.Observed.Sets, func(live *model.ObservedSet) bool {
+		return view.Recorded(v.Record.Sets, live.Name) != nil && live.Ours && live.Annotated != annotation
+	})
+}
+
 // set decides the actions, once the record and the StatefulSets say what they are about to do.
 func set(t *pass.Pass) {
 	if len(t.Record.Settings) == 0 {
 		return
 	}
-	pod, annotation := t.SQLPod(), SettingsAnnotation(&t.View)
-	if pod == "" {
+	pod := t.SQLPod()
+	if pod == "" || Unsaid(&t.View) {
 		return
-	}
-	for live := range model.Each(t.Observed.Sets) {
-		if view.Recorded(t.Record.Sets, live.Name) != nil && live.Ours && live.Annotated != annotation {
-			return // it is being applied
-		}
 	}
 	var set, expected, reset, before []model.Setting
 	for _, e := range t.Record.Settings {
