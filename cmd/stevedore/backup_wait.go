@@ -180,7 +180,7 @@ func (a askedSnapshot) waiting(rec model.Record, commands []record.Command) snap
 	case reason != nil:
 		v.stuck = needsPerson(rec) != nil
 	case rec.Command.Commands.BackupAt != a.command:
-		v.why = "the daemon has not seen yet what it was told by command"
+		v.why = "the daemon has not seen yet the command that somebody gave"
 	}
 	return v
 }

@@ -113,7 +113,7 @@ func TestWhoWaitsForASnapshotIsToldWhatItWaitsFor(t *testing.T) {
 		says     string
 		failed   string
 	}{
-		{"the daemon has not looked", backedUp(), standing, false, "the daemon has not seen yet what it was told by command", ""},
+		{"the daemon has not looked", backedUp(), standing, false, "the daemon has not seen yet the command that somebody gave", ""},
 		{"it has", backedUp(seen), standing, false, "the daemon begins it at its next look", ""},
 		{"an operation is under way", backedUp(seen, because("information", "backup-waits", "the operation grow has begun before it")), standing, false, "it waits for backup-waits: the operation grow has begun before it", ""},
 		{"another one runs", backedUp(seen, running), standing, false, "it begins after stevedore-nightly-20260102t013000z", ""},

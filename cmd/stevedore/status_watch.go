@@ -132,26 +132,30 @@ func watchAttendance(ctx context.Context, client kubernetes.Interface, interval 
 }
 
 // statusLine is a cluster in one line.
-func statusLine(status clusterStatus) string {
-	parts := []string{status.stateWords()}
-	if status.Operation != nil {
-		parts = append(parts, operationWords(status.Operation))
-	}
-	if words := progressWords(status.Progress); words != "" {
-		parts = append(parts, words)
-	}
-	parts = append(parts, status.Problems...)
+func statusLine(status clusterStatus) string { return strings.Join(statusLines(status), " | ") }
+
+// statusLines are the state with its operation and its progress, and then each reason for itself.
+func statusLines(status clusterStatus) []string {
+	lines := []string{status.stateWords()}
+	var reasons []string
 	for _, reason := range status.Reasons {
 		if reason.Name == status.State && status.Health == "" {
-			parts[0] += ": " + reason.Message // the gate has the name of the state
+			lines[0] += ": " + reason.Message // the gate has the name of the state
 			continue
 		}
-		parts = append(parts, reason.Name+": "+reason.Message)
+		reasons = append(reasons, reason.Name+": "+reason.Message)
 	}
+	if status.Operation != nil {
+		lines[0] += " | " + operationWords(status.Operation)
+	}
+	if words := progressWords(status.Progress); words != "" {
+		lines[0] += " | " + words
+	}
+	lines = slices.Concat(lines, status.Problems, reasons)
 	if status.Error != "" {
-		parts = append(parts, status.Error)
+		lines = append(lines, status.Error)
 	}
-	return strings.Join(parts, " | ")
+	return lines
 }
 
 func operationWords(operation *model.Operation) string {

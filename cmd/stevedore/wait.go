@@ -141,11 +141,26 @@ type waiting struct {
 type verdict struct {
 	so, stuck bool
 	why       string
+	// lines say why in more than one line; keys are what has to differ for one of them to be said again.
+	lines, keys []string
+}
+
+// news are the lines that were not said at the last look, and the keys of all.
+func (v *verdict) news(said []string) (lines, keys []string) {
+	if len(v.lines) == 0 {
+		v.lines, v.keys = []string{v.why}, []string{v.why}
+	}
+	for i, line := range v.lines {
+		if !slices.Contains(said, v.keys[i]) {
+			lines = append(lines, line)
+		}
+	}
+	return lines, v.keys
 }
 
 // until looks until each cluster is as it should be, and gives those that are.
 func (w waiting) until(ctx context.Context, clusters []record.Cluster) (so []record.Cluster, err error) {
-	said := map[record.Cluster]string{}
+	said, unread := map[record.Cluster][]string{}, ""
 	var stuckSince time.Time
 	tick := time.NewTicker(w.tick)
 	defer tick.Stop()
@@ -155,12 +170,12 @@ func (w waiting) until(ctx context.Context, clusters []record.Cluster) (so []rec
 		switch {
 		case err != nil && definite(err):
 			return nil, err
-		case err != nil && ctx.Err() == nil && said[record.Cluster{}] != err.Error():
+		case err != nil && ctx.Err() == nil && unread != err.Error():
 			// The API server may be back in a moment.
-			said[record.Cluster{}] = err.Error()
+			unread = err.Error()
 			w.say("%s  %v; trying again", time.Now().Format(time.TimeOnly), err)
 		case err == nil:
-			found = now
+			found, unread = now, ""
 			left, stuck := 0, 0
 			so = nil
 			for _, cluster := range clusters {
@@ -173,9 +188,10 @@ func (w waiting) until(ctx context.Context, clusters []record.Cluster) (so []rec
 				if v.stuck {
 					stuck++
 				}
-				if said[cluster] != v.why {
-					said[cluster] = v.why
-					w.say("%s  %s: %s", time.Now().Format(time.TimeOnly), cluster, v.why)
+				var lines []string
+				lines, said[cluster] = v.news(said[cluster])
+				for _, line := range lines {
+					w.say("%s  %s: %s", time.Now().Format(time.TimeOnly), cluster, line)
 				}
 			}
 			switch {
@@ -308,7 +324,7 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 	case who.Behind:
 		return verdict{why: "the daemon has not looked at it yet since it took " + shortCommit(who.Revision)}
 	case unseen(rec, commands):
-		return verdict{why: "the daemon has not seen yet what it was told by command"}
+		return verdict{why: "the daemon has not seen yet the command that somebody gave"}
 	}
 	so := false
 	switch w.want {
@@ -325,11 +341,17 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 	}
 	stuck := slices.Contains([]string{"refused", "orphaned", "broken"}, status.State) ||
 		w.want != status.State && slices.Contains([]string{forPaused, forReleased, forSuspended}, status.State)
-	why := statusLine(status)
 	if status.State == forDone && status.Health == "" && w.want == forDone {
-		why = "nothing is left to do, and that is not verified yet, or something is held"
+		return verdict{stuck: stuck, why: "nothing is left to do, and that is not verified yet, or an owned setting is not given back yet"}
 	}
-	return verdict{stuck: stuck, why: why}
+	lines := statusLines(status)
+	if p := status.Progress; p != nil {
+		// A forecast that is another one each second is no news.
+		done := *p
+		done.ETA, done.BytesPerSecond = 0, 0
+		status.Progress = &done
+	}
+	return verdict{stuck: stuck, why: strings.Join(lines, " | "), lines: lines, keys: statusLines(status)}
 }
 
 // taken says that the daemon has taken the revision.

@@ -233,3 +233,40 @@ func TestAWaitHeedsACommandThatTheDaemonHasNotSeen(t *testing.T) {
 	assert.False(t, unseen(rec, []record.Command{record.Restart(at, "r1")}))
 	assert.True(t, unseen(rec, nil), "taken back, and not seen")
 }
+
+// One wait that came to an end made all others be printed again, each time on one long line.
+func TestAWaitSaysEachReasonOnALineOfItsOwnAndOnce(t *testing.T) {
+	orders := record.Cluster{Namespace: "prod", Name: "orders"}
+	api := newAPIServer(t, "prod")
+	api.follows(attendance.Followed{}, 0)
+	w := waitHere(t)
+	var said []string
+	for _, c := range []struct {
+		name    string
+		reasons []string
+		eta     time.Duration
+		done    int
+		says    []string
+	}{
+		{"at first", []string{"health-green", "budget-closed"}, time.Minute, 0, []string{"waiting | suspend | 0 of 3 done: about 1m0s", "health-green: yellow", "budget-closed: yellow"}},
+		{"nothing has changed", []string{"health-green", "budget-closed"}, time.Minute, 0, nil},
+		{"another forecast", []string{"health-green", "budget-closed"}, 50 * time.Second, 0, nil},
+		{"another reason", []string{"health-green", "stable-for"}, 50 * time.Second, 0, []string{"stable-for: yellow"}},
+		{"a step further", []string{"health-green", "stable-for"}, 40 * time.Second, 1, []string{"waiting | suspend | 1 of 3 done: about 40s"}},
+		{"one that was there before", []string{"budget-closed"}, 40 * time.Second, 1, []string{"budget-closed: yellow"}},
+	} {
+		rec := doneRecord()
+		rec.Operation = &model.Operation{Kind: model.OperationSuspend}
+		rec.Shown = model.Shown{Verdict: model.Wait.String(), Progress: &model.Progress{Total: 3, Done: c.done, ETA: c.eta}}
+		for _, name := range c.reasons {
+			rec.Shown.Reasons = append(rec.Shown.Reasons, model.ShownReason{Kind: "wait", Name: name, Message: "yellow"})
+		}
+		api.record(orders, rec)
+		found, err := w.look(t.Context(), &[]record.Cluster{orders})
+		require.NoError(t, err)
+		v := found[orders]
+		var lines []string
+		lines, said = v.news(said)
+		assert.Equal(t, c.says, lines, c.name)
+	}
+}
