@@ -147,7 +147,7 @@ var reasons = []reason{
 	}},
 	{"words: what a person has commanded, and the tables that are restored, are named by other rules", []guard{{gate, "drill-waits", "aim.Aborted"}, {gate, "restore-first", ""}}},
 	{"it saves room: a drill proves as much of a table with replicas", []guard{{call, "fetchTables Exec", "withoutReplicas"}}},
-	{"what it takes off says nothing any more: an empty filter", []guard{{call, "setFilters Exec", "resetFilterList"}}},
+	{"what it takes off says nothing any more: an empty filter", []guard{{call, "resetEmpty Exec", "resetFilterList"}}},
 	{"it saves writes: what is there is granted, or made, once more without it", []guard{{call, "crashGranted Run", ""}}},
 }
 
