@@ -71,7 +71,9 @@ func itsOwn(v *view.View, c *model.Claim) bool {
 }
 
 // refuseNumber refuses another number of disks of a cluster that is being made, and fewer where a pod has not got
-// all yet: another number comes once all pods of the StatefulSet have the same.
+// all yet: another number comes once all pods of the StatefulSet have the same. No node is drained for a disk before
+// that, and no pod restarts for one that is not desired: without the refusal neither would ever come, and no word of
+// the status would say what to do. A cluster that never starts, as its volumes are not there, has its way out in these words.
 func refuseNumber(t *pass.Pass, c model.Change) {
 	lacks := func(p *model.Pod) bool {
 		return p.Set == c.Set && slices.ContainsFunc(view.SurplusDisks(&t.View, c.Set), func(w model.VolumeTemplate) bool { return !p.Has(w.Name) })

@@ -142,7 +142,7 @@ var reasons = []reason{
 	{"said twice: the budget keeps the pods that no StatefulSet owns, whatever is recorded", []guard{{gate, "set-recreated", "the new one takes its pods"}}},
 	{"it saves restarts: a pod that came back on the template before is restarted once more, and the judge counts none", []guard{{gate, "controller-behind", ""}}},
 	{"said twice: the next pass gives back what belongs to no restart", []guard{{giveBack, "Restart", ""}}},
-	{"what it refuses goes well in the model: two changes of disks are kept apart, and no cluster is made with another number of disks than it was begun with", []guard{
+	{"people of the model set the number of disks back in the end: without the one rule a removal waits for ever, without the other a cluster that never starts has no words for its way out", []guard{
 		{gate, "volume-change-not-supported", "t.AnyPod(lacks)"}, {gate, "volume-change-not-supported", "^if !t.Record.Bootstrap.Done"},
 	}},
 	{"words: what a person has commanded, and the tables that are restored, are named by other rules", []guard{{gate, "drill-waits", "aim.Aborted"}, {gate, "restore-first", ""}}},
