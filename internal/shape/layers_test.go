@@ -16,9 +16,9 @@ import (
 // layers are the packages of the decision core, lowest first: docs/architecture.md says what
 // each is for. A package imports those of lower layers only, so none of its own layer either.
 var layers = [][]string{
-	{"ops/adopt"}, // of no pass: `stevedore adopt` asks it
 	{"ops/gates"},
 	{"ops/model"},
+	{"ops/adopt"}, // of no pass: `stevedore adopt` asks it
 	{"ops/manifest"},
 	{"ops/capacity"},
 	{"ops/view"},

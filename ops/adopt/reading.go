@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Reading is one look at a cluster of crate-operator's. What could not be read is said, and is
@@ -201,17 +202,11 @@ func (r *Reading) Suspended() bool {
 }
 
 func (r *Reading) set(name string) *Set {
-	if i := slices.IndexFunc(r.Sets, func(s Set) bool { return s.Name == name }); i >= 0 {
-		return &r.Sets[i]
-	}
-	return nil
+	return model.Find(r.Sets, func(s *Set) bool { return s.Name == name })
 }
 
 func (r *Reading) budget(name string) *Budget {
-	if i := slices.IndexFunc(r.Budgets, func(b Budget) bool { return b.Name == name }); i >= 0 {
-		return &r.Budgets[i]
-	}
-	return nil
+	return model.Find(r.Budgets, func(b *Budget) bool { return b.Name == name })
 }
 
 // Adopted reports whether every StatefulSet is stevedore's, and has its pods.
@@ -237,8 +232,8 @@ func (r *Reading) away() bool {
 
 // fatherless is a pod of a StatefulSet that does not belong to it; "" for none.
 func (r *Reading) fatherless(s *Set) string {
-	for i := range r.Pods {
-		if p := &r.Pods[i]; p.Set == s.Name && p.Controller != s.UID && !p.Deleting {
+	for p := range model.Each(r.Pods) {
+		if p.Set == s.Name && p.Controller != s.UID && !p.Deleting {
 			return p.Name
 		}
 	}
@@ -248,15 +243,11 @@ func (r *Reading) fatherless(s *Set) string {
 // budgets of ours, by the groups that there are: one over the data nodes, one over dedicated masters.
 func (r *Reading) ourBudgets() []string {
 	out := []string{names.DataBudget(r.Cluster)}
-	if slices.ContainsFunc(r.Sets, func(s Set) bool { return s.Group == names.MasterGroup }) || r.savedMasters() {
+	_, masters := r.saved().Sets[names.StatefulSet(r.Cluster, names.MasterGroup, true)]
+	if masters || model.Any(r.Sets, func(s *Set) bool { return s.Group == names.MasterGroup }) {
 		out = append(out, names.MasterBudget(r.Cluster))
 	}
 	return out
-}
-
-func (r *Reading) savedMasters() bool {
-	_, ok := r.saved().Sets[names.StatefulSet(r.Cluster, names.MasterGroup, true)]
-	return ok
 }
 
 func (r *Reading) saved() *Saved {
@@ -268,17 +259,12 @@ func (r *Reading) saved() *Saved {
 
 // theirBudgets are crate-operator's, one a StatefulSet. That of dedicated masters has the name of
 // ours.
-func (r *Reading) theirBudgets() (out []string) {
-	for i := range r.Budgets {
-		b := &r.Budgets[i]
-		if !slices.Contains(r.ourBudgets(), b.Name) && r.isTheirs(b.Name) {
-			out = append(out, b.Name)
+func (r *Reading) theirBudgets() []string {
+	return model.Texts(r.Budgets, func(b *Budget) string {
+		_, saved := r.saved().Sets[b.Name]
+		if theirs := saved || r.set(b.Name) != nil; theirs && !slices.Contains(r.ourBudgets(), b.Name) {
+			return b.Name
 		}
-	}
-	return out
-}
-
-func (r *Reading) isTheirs(budget string) bool {
-	_, saved := r.saved().Sets[budget]
-	return saved || r.set(budget) != nil
+		return ""
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Wish is what a person asks for.
@@ -104,20 +106,24 @@ func begin(r *Reading, wish Wish, say func(string, string, ...any)) {
 	busy(o, say)
 	expected(r, wish, "push one (`stevedore import` writes it) with spec.operations.adoption: always", say)
 	compared(&r.Compared, say)
-	for i := range r.Sets {
-		whole(&r.Sets[i], say)
+	for s := range model.Each(r.Sets) {
+		whole(s, say)
 	}
-	for i := range r.Dependents {
-		if d := &r.Dependents[i]; d.Deleting && d.Owned {
+	for d := range model.Each(r.Dependents) {
+		if d.Deleting && d.Owned {
 			say("being-deleted", "%s is being deleted", d)
 		}
 	}
-	for i := range r.Pods {
-		if p := &r.Pods[i]; !p.Ready || p.Deleting {
+	podsReady(r, say)
+	database(r, wish, say)
+}
+
+func podsReady(r *Reading, say func(string, string, ...any)) {
+	for p := range model.Each(r.Pods) {
+		if !p.Ready || p.Deleting {
 			say("not-whole", "pod %s is not ready, or is being deleted", p.Name)
 		}
 	}
-	database(r, wish, say)
 }
 
 // expected refuses while no daemon waits with a definition that it would carry out; push says how one is made.
@@ -180,7 +186,9 @@ func database(r *Reading, wish Wish, say func(string, string, ...any)) {
 	switch {
 	case r.Suspended():
 		say("suspended", "the cluster is suspended: its id and its health cannot be read. Start its nodes while crate-operator stays stopped (%s; `stevedore import` says how many there were), wait until it is green, and adopt it then: where the definition says replicas: 0, the daemon suspends it again",
-			strings.Join(scaled(r), ", "))
+			strings.Join(model.Texts(r.Sets, func(s *Set) string { // its dedicated masters first
+				return fmt.Sprintf("`kubectl -n %s scale statefulset %s --replicas=N`", r.Namespace, s.Name)
+			}), ", "))
 	case !db.Known:
 		say("database-unknown", "CrateDB cannot be read (%s): whether the cluster is whole is not known", db.Why)
 	case db.Health != "green":
@@ -192,20 +200,8 @@ func database(r *Reading, wish Wish, say func(string, string, ...any)) {
 	}
 }
 
-// scaled are the commands that start the nodes of a suspended cluster, its dedicated masters first.
-func scaled(r *Reading) (out []string) {
-	for i := range r.Sets {
-		out = append(out, fmt.Sprintf("`kubectl -n %s scale statefulset %s --replicas=N`", r.Namespace, r.Sets[i].Name))
-	}
-	return out
-}
-
 func settings(all []Setting) string {
-	var out []string
-	for _, s := range all {
-		out = append(out, fmt.Sprintf("%s = '%s'", s.Name, s.Value))
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(model.Texts(all, func(s *Setting) string { return fmt.Sprintf("%s = '%s'", s.Name, s.Value) }), ", ")
 }
 
 // back asks what has to be so before a cluster goes back.
@@ -224,13 +220,13 @@ func back(r *Reading, say func(string, string, ...any)) {
 	if r.Adopted() && !r.Released && r.Expected == Acting {
 		say("not-released", "the daemon still looks after the cluster: stevedore release %s/%s --wait, then again", r.Namespace, r.Cluster)
 	}
-	for i := range r.Sets {
-		if s := &r.Sets[i]; s.Remade {
+	for s := range model.Each(r.Sets) {
+		if s.Remade {
 			say("pods-remade", "the pod template of StatefulSet %s is stevedore's since a restart: crate-operator would not find its pods", s.Name)
 		}
 	}
-	for i := range r.Pods {
-		if p := &r.Pods[i]; !p.Theirs {
+	for p := range model.Each(r.Pods) {
+		if !p.Theirs {
 			say("pods-remade", "pod %s has not crate-operator's label: it was restarted on stevedore's template, and crate-operator would not find it", p.Name)
 		}
 	}

@@ -1,6 +1,10 @@
 package adopt
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"stevedore.dev/stevedore/ops/model"
+)
 
 // Saved is the cluster as it was before the first write. It is what a run that was killed goes on
 // by, and what the way back restores.
@@ -62,8 +66,7 @@ type SavedObject struct {
 // Changed names the pods that are not as they were: another one, restarted, of another revision, gone.
 func (s *Saved) Changed(now []Pod) (out []string) {
 	for _, was := range s.Pods {
-		is := find(now, was.Name)
-		switch {
+		switch is := model.Find(now, func(p *Pod) bool { return p.Name == was.Name }); {
 		case is == nil:
 			out = append(out, was.Name+" is gone")
 		case is.UID != was.UID:
@@ -75,13 +78,4 @@ func (s *Saved) Changed(now []Pod) (out []string) {
 		}
 	}
 	return out
-}
-
-func find(pods []Pod, name string) *Pod {
-	for i := range pods {
-		if pods[i].Name == name {
-			return &pods[i]
-		}
-	}
-	return nil
 }

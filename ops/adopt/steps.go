@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Verb is what a step does.
@@ -89,8 +90,8 @@ func Steps(r *Reading, wish Wish) []Step {
 	if len(r.Database.Left) > 0 && !done && (wish.Reset || len(r.saved().Settings) > 0) {
 		out = append(out, Step{Verb: ResetSettings, Object: "CrateDB", Words: "reset the cluster settings " + settings(r.Database.Left)})
 	}
-	for i := range r.Dependents {
-		if d := &r.Dependents[i]; d.Kind == "CronJob" && d.Owned && !d.Suspended {
+	for d := range model.Each(r.Dependents) {
+		if d.Kind == "CronJob" && d.Owned && !d.Suspended {
 			out = append(out, Step{Verb: SuspendJob, Object: d.String(), Words: "suspend it: snapshots are spec.backups of the definition from now on", Name: d.Name, Dependent: d})
 		}
 	}
@@ -129,27 +130,15 @@ func (s Step) Unannounced(announced []Step) bool {
 	return s.Verb != Await && !slices.ContainsFunc(announced, func(a Step) bool { return a.Verb == s.Verb && a.Object == s.Object })
 }
 
-// setNames are the StatefulSets that are, and that were.
+// setNames are the StatefulSets that are, and that were, that of dedicated masters first.
 func (r *Reading) setNames() []string {
-	var out []string
-	for i := range r.Sets {
-		out = append(out, r.Sets[i].Name)
+	out := slices.AppendSeq(model.Texts(r.Sets, func(s *Set) string { return s.Name }), maps.Keys(r.saved().Sets))
+	slices.Sort(out)
+	out = slices.Compact(out)
+	master := names.StatefulSet(r.Cluster, names.MasterGroup, true)
+	if i := slices.Index(out, master); i > 0 {
+		out = slices.Insert(slices.Delete(out, i, i+1), 0, master)
 	}
-	for name := range r.saved().Sets {
-		if !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b string) int {
-		master := names.StatefulSet(r.Cluster, names.MasterGroup, true)
-		switch {
-		case a == master && b != master:
-			return -1
-		case b == master && a != master:
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
 	return out
 }
 
@@ -216,8 +205,7 @@ func Guard(cluster string) string { return names.AdoptionConfigMap(cluster) }
 // without it. Budgets stay: those of dedicated masters become the daemon's own, and without a daemon
 // all of them protect the pods on.
 func detaching(r *Reading) (out []Step) {
-	for i := range r.Dependents {
-		d := &r.Dependents[i]
+	for d := range model.Each(r.Dependents) {
 		switch {
 		case d.Kind == "StatefulSet":
 			continue
@@ -248,21 +236,23 @@ func (r *Reading) clusterID() string {
 // taking recreates a StatefulSet around its pods: only so its claim templates lose the owner that
 // each later claim would be born with.
 func taking(r *Reading, name string) []Step {
-	object := "StatefulSet " + name
-	create := Step{Verb: Create, Object: object, Words: "make it again around its pods: the same pod template, clean claim templates, no owner, stevedore's label", Name: name}
-	s := r.set(name)
-	switch {
+	return recreating(r, Step{Verb: Create, Object: "StatefulSet " + name, Words: "make it again around its pods: the same pod template, clean claim templates, no owner, stevedore's label", Name: name})
+}
+
+// recreating deletes a StatefulSet without its pods and makes it again, as stevedore's or with its owner, and waits until it has them.
+func recreating(r *Reading, create Step) []Step {
+	back := create.Owned
+	switch s := r.set(create.Name); {
 	case s == nil:
 		return []Step{create}
-	case s.Ours:
-		if pod := r.fatherless(s); pod != "" || !s.Observed {
-			return []Step{{Verb: Await, Object: object, Words: "wait until it has taken its pods"}}
-		}
-		return nil
-	case s.Deleting:
-		return []Step{{Verb: Await, Object: object, Words: "wait until it is gone without its pods"}, create}
+	case s.Deleting && (back || !s.Ours):
+		return []Step{{Verb: Await, Object: create.Object, Words: "wait until it is gone without its pods"}, create}
+	case s.Ours == back:
+		return append(removing(r, s), create)
+	case r.fatherless(s) != "" || !s.Observed:
+		return []Step{{Verb: Await, Object: create.Object, Words: "wait until it has taken its pods"}}
 	}
-	return append(removing(r, s), create)
+	return nil
 }
 
 // removing keeps a StatefulSet as it is, and deletes it without its pods.
@@ -280,14 +270,12 @@ func finishing(r *Reading) []Step {
 		return nil
 	}
 	object := "CrateDB " + r.Cluster
-	unfinalize := Step{Verb: Unfinalize, Object: object, Words: "take crate-operator's finalizer off it: the operator that would is stopped", Name: r.Cluster, UID: r.Object.UID, Last: true}
-	held := slices.ContainsFunc(r.Object.Finalizers, func(f string) bool { return strings.HasPrefix(f, names.OperatorPrefix) })
 	var out []Step
 	if !r.Object.Deleting {
 		out = append(out, Step{Verb: DeleteObject, Object: object, Words: "delete it and leave everything else", Name: r.Cluster, UID: r.Object.UID, Last: true})
 	}
-	if held {
-		out = append(out, unfinalize)
+	if slices.ContainsFunc(r.Object.Finalizers, func(f string) bool { return strings.HasPrefix(f, names.OperatorPrefix) }) {
+		out = append(out, Step{Verb: Unfinalize, Object: object, Words: "take crate-operator's finalizer off it: the operator that would is stopped", Name: r.Cluster, UID: r.Object.UID, Last: true})
 	}
 	if len(out) == 0 {
 		out = append(out, Step{Verb: Await, Object: object, Words: "wait until it is gone"})
@@ -341,34 +329,17 @@ func (r *Reading) owns(b *Budget) bool {
 // lacks is a live object that has not its owner or its labels back; nil where it has, and where it
 // is gone.
 func (r *Reading) lacks(was *SavedObject) *Dependent {
-	for i := range r.Dependents {
-		d := &r.Dependents[i]
+	return model.Find(r.Dependents, func(d *Dependent) bool {
 		if d.Kind != was.Kind || d.Name != was.Name || d.UID != was.UID || d.Deleting {
-			continue
+			return false
 		}
-		if !d.Owned && len(was.Owner) > 0 || d.Ours || d.Suspended != was.Suspended {
-			return d
-		}
-	}
-	return nil
+		return !d.Owned && len(was.Owner) > 0 || d.Ours || d.Suspended != was.Suspended
+	})
 }
 
 // returning recreates a StatefulSet as crate-operator's.
 func returning(r *Reading, name string) []Step {
-	object := "StatefulSet " + name
-	create := Step{Verb: Create, Object: object, Words: "make it again around its pods, with its owner", Name: name, Owned: true}
-	s := r.set(name)
-	switch {
-	case s == nil:
-		return []Step{create}
-	case s.Deleting:
-		return []Step{{Verb: Await, Object: object, Words: "wait until it is gone without its pods"}, create}
-	case s.Ours:
-		return append(removing(r, s), create)
-	case r.fatherless(s) != "" || !s.Observed:
-		return []Step{{Verb: Await, Object: object, Words: "wait until it has taken its pods"}}
-	}
-	return nil
+	return recreating(r, Step{Verb: Create, Object: "StatefulSet " + name, Words: "make it again around its pods, with its owner", Name: name, Owned: true})
 }
 
 // String says in a sentence what is done to which object.

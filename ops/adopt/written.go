@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // Verbs for a StatefulSet that somebody wrote.
@@ -127,8 +128,7 @@ func rewritten(steps []Step, words string) []Step {
 
 // holding sees to it that no controller restarts a pod: before anything else, and by itself.
 func holding(r *Reading) (out []Step) {
-	for i := range r.Sets {
-		s := &r.Sets[i]
+	for s := range model.Each(r.Sets) {
 		object := "StatefulSet " + s.Name
 		switch {
 		case s.Ours || s.Deleting:
@@ -177,13 +177,13 @@ func made(secret, user bool) string {
 
 // marking puts the labels on by which the daemon, and the Services of its own, find pods and claims.
 func marking(r *Reading) (out []Step) {
-	for i := range r.Pods {
-		if p := &r.Pods[i]; p.Unmarked && !p.Deleting {
+	for p := range model.Each(r.Pods) {
+		if p.Unmarked && !p.Deleting {
 			out = append(out, Step{Verb: Mark, Object: "pod " + p.Name, Name: p.Name, UID: p.UID, Words: "put stevedore's labels on it, next to its own"})
 		}
 	}
-	for i := range r.Dependents {
-		if d := &r.Dependents[i]; d.Unmarked || d.ClusterID == "" && r.clusterID() != "" {
+	for d := range model.Each(r.Dependents) {
+		if d.Unmarked || d.ClusterID == "" && r.clusterID() != "" {
 			out = append(out, Step{Verb: Mark, Object: d.String(), Name: d.Name, UID: d.UID, Dependent: d, Words: "put stevedore's labels on it, and note which cluster's data it has"})
 		}
 	}
@@ -201,13 +201,13 @@ func writtenBack(r *Reading) []Step {
 		closed = closing(r)
 	}
 	out = slices.Concat(closed, sets)
-	for i := range r.Pods {
-		if p := &r.Pods[i]; p.Marks > 0 && !p.Deleting {
+	for p := range model.Each(r.Pods) {
+		if p.Marks > 0 && !p.Deleting {
 			out = append(out, Step{Verb: Unmark, Object: "pod " + p.Name, Name: p.Name, UID: p.UID, Words: "take stevedore's labels off it"})
 		}
 	}
-	for i := range r.Dependents {
-		if d := &r.Dependents[i]; d.Marks > 0 {
+	for d := range model.Each(r.Dependents) {
+		if d.Marks > 0 {
 			out = append(out, Step{Verb: Unmark, Object: d.String(), Name: d.Name, UID: d.UID, Dependent: d, Words: "take stevedore's labels and notes off it"})
 		}
 	}
@@ -251,13 +251,13 @@ func freeing(r *Reading) (out []Step, words string) {
 
 // strange is a pod of a StatefulSet that is not of its template; "" for none.
 func strange(r *Reading, s *Set) string {
-	i := slices.IndexFunc(r.Pods, func(p Pod) bool {
+	p := model.Find(r.Pods, func(p *Pod) bool {
 		return p.Set == s.Name && (s.Written == nil || p.Revision != s.Written.Revision)
 	})
-	if i < 0 {
+	if p == nil {
 		return ""
 	}
-	return r.Pods[i].Name
+	return p.Name
 }
 
 // keptSpec is what counts of a StatefulSet that was kept: the API server has given it each of these.
@@ -296,8 +296,7 @@ func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 		say("no-such-cluster", "namespace %s has no StatefulSet %s, which spec.operations.adopt of the definition names", r.Namespace, name)
 	}
 	expected(r, wish, "push one", say)
-	for i := range r.Sets {
-		s := &r.Sets[i]
+	for s := range model.Each(r.Sets) {
 		if s.Ours {
 			say("looked-after", "StatefulSet %s is stevedore's already", s.Name)
 			continue
@@ -307,11 +306,7 @@ func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 			say("update-under-way", "pod %s is of another template than StatefulSet %s has: an update is under way or was stopped half way; let it end first, or take the change of the StatefulSet back", pod, s.Name)
 		}
 	}
-	for i := range r.Pods {
-		if p := &r.Pods[i]; !p.Ready || p.Deleting {
-			say("not-whole", "pod %s is not ready, or is being deleted", p.Name)
-		}
-	}
+	podsReady(r, say)
 	for _, budget := range r.Written.Over {
 		say("another-budget", "the PodDisruptionBudget %s is over its pods, and the daemon makes one of its own: a pod under two answers each eviction with 500; delete it", budget)
 	}
@@ -382,8 +377,7 @@ func writtenKeeps(r *Reading, say func(string, string, ...any)) {
 	for _, name := range r.Written.Groups {
 		say("groups-added", "StatefulSet %s is stevedore's and has nodes of the cluster: remove its group first", name)
 	}
-	for i := range r.Sets {
-		s := &r.Sets[i]
+	for s := range model.Each(r.Sets) {
 		if was := r.Saved.Sets[s.Name]; was != nil && s.Replicas != kept(was).Replicas {
 			say("size-changed", "StatefulSet %s has %d pods and had %d: bring it to that number again first", s.Name, s.Replicas, kept(was).Replicas)
 		}
@@ -391,8 +385,8 @@ func writtenKeeps(r *Reading, say func(string, string, ...any)) {
 			say("pods-remade", "the pod template of StatefulSet %s is stevedore's since a restart: pods would have to restart to go back", s.Name)
 		}
 	}
-	for i := range r.Pods {
-		if p := &r.Pods[i]; p.Remade {
+	for p := range model.Each(r.Pods) {
+		if p.Remade {
 			say("pods-remade", "pod %s runs stevedore's template since a restart: it would have to restart to go back", p.Name)
 		}
 	}
