@@ -3,12 +3,12 @@ package budget
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/access"
+	"stevedore.dev/stevedore/ops/capacity"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
@@ -174,11 +174,7 @@ func neverGreen(v *view.View, dataNodes int) bool {
 		return false
 	}
 	for table := range model.Each(db.Tables) {
-		wanted := Copies(table.Replicas, dataNodes)
-		if n, err := strconv.Atoi(table.Replicas); err == nil {
-			wanted = n + 1
-		}
-		if wanted == 0 || table.Started < min(wanted, dataNodes) {
+		if _, upper, known := capacity.Bounds(table.Replicas); !known || table.Started < min(upper, dataNodes-1)+1 {
 			return false
 		}
 	}
@@ -235,7 +231,6 @@ func closedBudget(t *pass.Pass, down int) {
 	if t.Record.Budget.Closed.IsZero() {
 		t.Record.Budget.Closed = t.Now
 	}
-	t.Decision.LookAgain = t.Poll() // it opens as soon as the data is whole
 	limit := model.First(t.Desired.Operations.BudgetTimeout, t.Policy.BudgetTimeout, DefaultBudgetTimeout)
 	if t.Record.Budget.Reported || t.Elapsed(t.Record.Budget.Closed) <= limit {
 		return
@@ -292,14 +287,9 @@ func takesDown(v *view.View) bool {
 // Copies is how many copies of a shard there are to be on so many data nodes, by the upper
 // bound of number_of_replicas; 0 for a fixed number, which CrateDB's health judges by itself.
 func Copies(replicas string, nodes int) int {
-	_, upper, isRange := strings.Cut(replicas, "-")
-	if !isRange {
+	if !strings.Contains(replicas, "-") {
 		return 0
 	}
-	most := nodes - 1
-	if upper != "all" {
-		n, _ := strconv.Atoi(upper)
-		most = min(n, most)
-	}
-	return max(most, 0) + 1
+	_, upper, _ := capacity.Bounds(replicas)
+	return max(min(upper, nodes-1), 0) + 1
 }

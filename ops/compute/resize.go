@@ -28,19 +28,17 @@ func Begin(t *pass.Pass) {
 	case t.Rejected, t.Desired.Removed:
 	case r != nil:
 		if by := view.ResizesByRestart(v); r.Restart != by {
-			next := *r
-			next.Restart = by
-			t.Record.Resizing = &next
+			model.Own(&t.Record.Resizing).Restart = by
 		}
 	case view.ResizesByRestart(v), v.Suspending && !view.Resuming(v):
-	case slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) && !view.PendingRestart(v, s.Name) }):
-		t.Feedback("change_compute", model.StatusInProgress, "ResizeStarted", "running pods get other CPU and memory in place, one after the other, and none restarts for it")
-		aim.ComputeBegins(t)
-		t.Record.Resizing = &model.Resizing{Since: t.Now}
 	case slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) }):
-		// A restart brings it. If that is taken back midway, pods are on the template before that lack it.
+		inPlace := slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) && !view.PendingRestart(v, s.Name) })
+		if inPlace {
+			t.Feedback("change_compute", model.StatusInProgress, "ResizeStarted", "running pods get other CPU and memory in place, one after the other, and none restarts for it")
+		}
 		aim.ComputeBegins(t)
-		t.Record.Resizing = &model.Resizing{Since: t.Now, Rebuilt: true}
+		// Else a restart brings it. If that is taken back midway, pods are on the template before that lack it.
+		t.Record.Resizing = &model.Resizing{Since: t.Now, Rebuilt: !inPlace}
 	}
 }
 
@@ -218,9 +216,7 @@ func tellStopped(t *pass.Pass, stopped []*model.Pod) {
 	if told == t.Record.Resizing.Reported {
 		return
 	}
-	next := *t.Record.Resizing
-	next.Reported = told
-	t.Record.Resizing = &next
+	model.Own(&t.Record.Resizing).Reported = told
 	if told != "" {
 		t.Feedback("change_compute", model.StatusFailure, "ResizeStopped", "pods run on with the CPU and memory that they have: "+strings.Join(words, "; "))
 	}

@@ -31,6 +31,15 @@ func (t *Pass) Feedback(action string, status model.Status, reason, message stri
 	})
 }
 
+// Warns waits with a reason, and reports it unless it was reported last; was is what the record has of that, and now what it gets.
+func (t *Pass) Warns(r model.Reason, report string, was *string, now string) {
+	t.Wait(r)
+	if *was != now {
+		*was = now
+		t.Report(model.Report{Reason: report, Warning: true, Status: model.StatusFailure, Message: r.Message, Names: []string{r.Name}})
+	}
+}
+
 // Wait adds a reason, once.
 func (t *Pass) Wait(r model.Reason) {
 	for i := range t.Decision.Waits {

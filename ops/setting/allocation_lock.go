@@ -32,34 +32,17 @@ func Annotation(v *view.View, set string) string {
 	if h == nil || h.Set != set {
 		return excluded
 	}
-	return lockAnnotation(h, excluded)
-}
-
-func lockAnnotation(h *model.AllocationLock, excluded string) string {
-	var said [96]byte // most need no more
-	text := append(said[:0], `{"before":`...)
-	text = appendQuoted(text, h.Before)
-	text = append(text, `,"cluster.routing.allocation.enable":`...)
-	text = appendQuoted(text, h.Value)
+	said := map[string]string{"before": h.Before, "cluster.routing.allocation.enable": h.Value}
 	if excluded != "" {
-		text = appendQuoted(append(text, `,"excluded":`...), excluded)
+		said["excluded"] = excluded
 	}
-	return string(append(text, '}'))
+	return annotated(said)
 }
 
-// appendQuoted appends text as JSON. An annotation is compared in every pass, and its text
-// seldom needs more than the quotes.
-func appendQuoted(to []byte, text string) []byte {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
-			escaped, _ := json.Marshal(text) // of a string it never fails
-			return append(to, escaped...)
-		}
-	}
-	to = append(to, '"')
-	to = append(to, text...)
-	return append(to, '"')
+// annotated is what an annotation says, sorted by name: of texts that never fails.
+func annotated(said any) string {
+	text, _ := json.Marshal(said)
+	return string(text)
 }
 
 // RebuildLock takes the allocation lock and the exclusions from the annotation when the record was lost.
@@ -131,21 +114,17 @@ func LockResult(record model.Record, action model.Action, result model.Result, n
 	} else if action.Kind == model.ActionLockAllocation {
 		record.LockHidden = time.Time{}
 	}
-	op := record.Operation
-	if op == nil || op.Restart == nil {
+	if op := record.Operation; op == nil || op.Restart == nil {
 		return record
 	}
-	next, restart := *op, *op.Restart
-	next.Restart = &restart
-	switch {
+	switch op := model.Own(&record.Operation); {
 	case hidden:
-		next.Step = model.StepNext
+		op.Step = model.StepNext
 	case action.Kind == model.ActionLockAllocation:
-	case next.Step == model.StepReturn:
-		next.Step, restart.Since = model.StepStable, now
-	case next.Step == model.StepLock:
-		next.Step = model.StepNext
+	case op.Step == model.StepReturn:
+		op.Step, model.Own(&op.Restart).Since = model.StepStable, now
+	case op.Step == model.StepLock:
+		op.Step = model.StepNext
 	}
-	record.Operation = &next
 	return record
 }

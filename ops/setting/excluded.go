@@ -88,11 +88,9 @@ func holdsData(v *view.View, p *model.Pod) bool {
 }
 
 func hindranceWords(list []hindrance) []string {
-	out := make([]string, 0, len(list))
-	for _, h := range list {
-		out = append(out, h.entry+" keeps shards off "+strings.Join(h.nodes, ", ")+": "+h.remedy)
-	}
-	return out
+	return model.Texts(list, func(h *hindrance) string {
+		return h.entry + " keeps shards off " + strings.Join(h.nodes, ", ") + ": " + h.remedy
+	})
 }
 
 // OthersFilters names filters of the cluster that others have set and that keep shards off
@@ -110,11 +108,7 @@ func OthersFilters(t *pass.Pass) {
 		return
 	}
 	reason := gates.ExcludedByOthers(hindranceWords(list))
-	t.Wait(reason)
-	if t.Record.OthersFilters != reason.Message {
-		t.Record.OthersFilters = reason.Message
-		t.Report(model.Report{Reason: "ExcludedByOthers", Warning: true, Status: model.StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
-	}
+	t.Warns(reason, "ExcludedByOthers", &t.Record.OthersFilters, reason.Message)
 }
 
 // GrownExcluded waits where nodes that a grow has added take no shards, because of a filter

@@ -1,6 +1,7 @@
 package setting
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -14,15 +15,11 @@ import (
 
 // ExclusionsAnnotation says what is excluded.
 func ExclusionsAnnotation(x *model.Exclusions) string {
-	said := appendQuoted([]byte(`{"before":`), x.Before)
-	said = append(said, `,"`+model.ExcludeSetting+`":`...)
-	said = appendQuoted(said, x.IDs)
+	said := map[string]string{"before": x.Before, model.ExcludeSetting: x.IDs}
 	if len(x.Tables) > 0 {
-		tables, _ := json.Marshal(x.Tables) // texts only
-		said = append(said, `,"tables":`...)
-		said = appendQuoted(said, string(tables))
+		said["tables"] = annotated(x.Tables)
 	}
-	return string(append(said, '}'))
+	return annotated(said)
 }
 
 // rebuildExclusions takes them from the annotation of a set when the record was lost; false where
@@ -61,10 +58,12 @@ func GiveBackExclusions(t *pass.Pass) {
 		pods = view.DrainedPods(&t.View)
 	}
 	if len(x.Tables) > 0 {
-		first := visibleFirst(&t.Observed.Database, x.Tables)
-		if !visible(&t.Observed.Database, first.Name) && mayHideTables(t) {
+		// One that `system` is shown comes first.
+		first := model.Find(x.Tables, func(x *model.TableExclusion) bool { return visible(&t.Observed.Database, x.Name) })
+		if first == nil && mayHideTables(t) {
 			return
 		}
+		first = cmp.Or(first, &x.Tables[0])
 		t.Harmless(model.Action{
 			Kind: model.ActionIncludeInTable, Pod: pod, SystemSecret: t.SystemSecret(), Table: first.Name, Before: first.Before, NodeIDs: x.IDs,
 			Settings: first.Filters, Expected: first.Drain, Pods: pods, Free: view.FreeClaims(&t.View),
@@ -79,16 +78,6 @@ func GiveBackExclusions(t *pass.Pass) {
 		Kind: model.ActionIncludeNodes, Pod: pod, SystemSecret: t.SystemSecret(), NodeIDs: strings.Join(x.Ours(), ","), Before: x.Before, Beside: OtherExclusions(&t.View),
 		Pods: pods, Free: view.FreeClaims(&t.View),
 	})
-}
-
-// visibleFirst is a table that `system` is shown, where there is one.
-func visibleFirst(db *model.Database, tables []model.TableExclusion) model.TableExclusion {
-	for _, x := range tables {
-		if visible(db, x.Name) {
-			return x
-		}
-	}
-	return tables[0]
 }
 
 func visible(db *model.Database, name string) bool {
@@ -139,13 +128,13 @@ func StillLeaving(t *pass.Pass, x *model.Exclusions) bool {
 		return true
 	}
 	ids := model.Listed(x.IDs)
-	for n := range model.Each(t.Observed.Database.Nodes) {
-		if slices.Contains(ids, n.ID) && !model.Any(t.Observed.Pods, func(p *model.Pod) bool { return p.NodeName == n.Name }) {
-			t.Wait(gates.NodesGone("node " + n.Name))
-			return true
-		}
+	left := model.Find(t.Observed.Database.Nodes, func(n *model.Node) bool {
+		return slices.Contains(ids, n.ID) && !t.AnyPod(func(p *model.Pod) bool { return p.NodeName == n.Name })
+	})
+	if left != nil {
+		t.Wait(gates.NodesGone("node " + left.Name))
 	}
-	return false
+	return left != nil
 }
 
 // UnexplainedExclusion waits while ids are excluded and nothing says by whom: all are ours by
@@ -159,12 +148,7 @@ func UnexplainedExclusion(t *pass.Pass) {
 		t.Record.UnexplainedExclusion = ""
 		return
 	}
-	reason := gates.UnexplainedExclusion(list)
-	t.Wait(reason)
-	if t.Record.UnexplainedExclusion != list {
-		t.Record.UnexplainedExclusion = list
-		t.Report(model.Report{Reason: "UnexplainedExclusion", Warning: true, Status: model.StatusFailure, Message: reason.Message, Names: []string{reason.Name}})
-	}
+	t.Warns(gates.UnexplainedExclusion(list), "UnexplainedExclusion", &t.Record.UnexplainedExclusion, list)
 }
 
 // ReleaseUnexplained takes such a list for ours, to be given back, where a person has commanded
@@ -184,25 +168,22 @@ func ExclusionsResult(record model.Record, action model.Action, result model.Res
 	case action.Kind == model.ActionIncludeNodes, hidden && (record.Exclusions == nil || len(record.Exclusions.Tables) == 0):
 		record.Exclusions = nil
 	case action.Kind == model.ActionIncludeInTable && record.Exclusions != nil:
-		next := *record.Exclusions
+		next := model.Own(&record.Exclusions)
 		next.Tables = slices.DeleteFunc(slices.Clone(next.Tables), func(x model.TableExclusion) bool { return x.Name == action.Table })
-		record.Exclusions = &next
 	}
-	op := record.Operation
-	if op == nil || op.Shrink == nil {
+	if op := record.Operation; op == nil || op.Shrink == nil {
 		return record
 	}
-	next, shrink := *op, *op.Shrink
-	next.Shrink = &shrink
+	op := model.Own(&record.Operation)
+	shrink := model.Own(&op.Shrink)
 	switch {
 	case hidden && record.Exclusions != nil:
 		// The transient value came while the tables had other filters: these are given back.
-		next.Step, shrink.Hidden = model.StepInclude, now
+		op.Step, shrink.Hidden = model.StepInclude, now
 	case hidden:
-		next.Step, shrink.Hidden, shrink.Set = model.StepNext, now, ""
+		op.Step, shrink.Hidden, shrink.Set = model.StepNext, now, ""
 	case action.Kind == model.ActionRetryAllocation:
 		shrink.Rerouted = now
 	}
-	record.Operation = &next
 	return record
 }

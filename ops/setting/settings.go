@@ -21,18 +21,10 @@ const settingRetry = time.Minute
 // SettingsToRead are the cluster settings that Decide needs: those that we have set, and those
 // that a pod was started without, or with another value.
 func SettingsToRead(d *model.Desired, r *model.Record, pods []model.Pod) []string {
-	var names []string
-	for i := range r.Settings {
-		names = append(names, r.Settings[i].Name)
-	}
-	if !d.Removed {
-		for _, s := range d.Settings {
-			for i := range pods {
-				if startedWithout(&pods[i], s) {
-					names = append(names, s.Name)
-					break
-				}
-			}
+	names := model.Texts(r.Settings, func(s *model.RecordedSetting) string { return s.Name })
+	for _, s := range d.Settings {
+		if !d.Removed && model.Any(pods, func(p *model.Pod) bool { return startedWithout(p, s) }) {
+			names = append(names, s.Name)
 		}
 	}
 	slices.Sort(names)
@@ -334,23 +326,11 @@ func SettingsAnnotation(v *view.View) string {
 	if len(v.Record.Settings) == 0 {
 		return ""
 	}
-	text := []byte{'{'}
-	for i, e := range v.Record.Settings { // sorted by name, as the keys of a map are written
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(appendQuoted(text, e.Name), `:{"value":`...)
-		text = append(appendQuoted(text, e.Value), `,"before":`...)
-		text = appendQuoted(text, e.Before)
-		if e.Ours != "" {
-			text = appendQuoted(append(text, `,"ours":`...), e.Ours)
-		}
-		if (e.Done || e.Read) && !rebuilt(e) {
-			text = append(text, `,"set":true`...)
-		}
-		text = append(text, '}')
+	said := map[string]annotatedSetting{}
+	for _, e := range v.Record.Settings {
+		said[e.Name] = annotatedSetting{Value: e.Value, Before: e.Before, Ours: e.Ours, Set: (e.Done || e.Read) && !rebuilt(e)}
 	}
-	return string(append(text, '}'))
+	return annotated(said)
 }
 
 // RebuildSettings takes from the annotation what the record has lost. It counts as set: where
@@ -380,34 +360,34 @@ func RebuildSettings(t *pass.Pass) {
 type settingsReported struct{ set, reset, changed, left []model.RecordedSetting }
 
 func reportSettings(t *pass.Pass, reported settingsReported) {
-	words := func(list []model.RecordedSetting, one func(e model.RecordedSetting) string) string {
-		var all []string
-		for _, e := range list {
-			all = append(all, one(e))
-		}
-		return strings.Join(all, ", ")
-	}
-	if len(reported.set) > 0 {
-		t.Report(model.Report{Reason: "SettingsSet", Status: model.StatusSuccess, Message: "set in the database without a restart: " +
-			words(reported.set, func(e model.RecordedSetting) string {
+	for _, of := range []struct {
+		settings      []model.RecordedSetting
+		reason        string
+		changed       bool
+		before, after string
+		words         func(e *model.RecordedSetting) string
+	}{
+		{reported.set, "SettingsSet", false, "set in the database without a restart: ", "; nodes read it from their command line when they next start",
+			func(e *model.RecordedSetting) string {
 				return fmt.Sprintf("%s = %s (was %q)", e.Name, e.Value, e.Before)
-			}) +
-			"; nodes read it from their command line when they next start"})
-	}
-	if len(reported.reset) > 0 {
-		t.Report(model.Report{Reason: "SettingsReset", Status: model.StatusSuccess, Message: "the definition names them no more and they were reset in the database: " +
-			words(reported.reset, func(e model.RecordedSetting) string { return e.Name }) +
-			"; nodes that were started with a value of their own keep it until they are restarted"})
-	}
-	if len(reported.changed) > 0 {
-		t.Report(model.Report{Reason: "SettingsChanged", Status: model.StatusFailure, Warning: true, Names: []string{gates.SettingChangedRule.Name}, Message: "somebody has changed what the definition says: " +
-			words(reported.changed, func(e model.RecordedSetting) string {
+			}},
+		{reported.reset, "SettingsReset", false, "the definition names them no more and they were reset in the database: ", "; nodes that were started with a value of their own keep it until they are restarted",
+			func(e *model.RecordedSetting) string { return e.Name }},
+		{reported.changed, "SettingsChanged", true, "somebody has changed what the definition says: ", "; it is left",
+			func(e *model.RecordedSetting) string {
 				return fmt.Sprintf("%s is %q and not %s", e.Name, e.Changed, e.Value)
-			}) + "; it is left"})
-	}
-	if len(reported.left) > 0 {
-		t.Report(model.Report{Reason: "SettingsLeft", Status: model.StatusFailure, Warning: true, Names: []string{gates.SettingChangedRule.Name}, Message: "the definition names them no more, and somebody else has set them: " +
-			words(reported.left, func(e model.RecordedSetting) string { return fmt.Sprintf("%s is %q", e.Name, e.Changed) }) + "; it is left, and RESET GLOBAL takes it off"})
+			}},
+		{reported.left, "SettingsLeft", true, "the definition names them no more, and somebody else has set them: ", "; it is left, and RESET GLOBAL takes it off",
+			func(e *model.RecordedSetting) string { return fmt.Sprintf("%s is %q", e.Name, e.Changed) }},
+	} {
+		if len(of.settings) == 0 {
+			continue
+		}
+		r := model.Report{Reason: of.reason, Status: model.StatusSuccess, Message: of.before + strings.Join(model.Texts(of.settings, of.words), ", ") + of.after}
+		if of.changed {
+			r.Status, r.Warning, r.Names = model.StatusFailure, true, []string{gates.SettingChangedRule.Name}
+		}
+		t.Report(r)
 	}
 }
 

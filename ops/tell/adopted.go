@@ -16,12 +16,12 @@ func Adopted(t *pass.Pass) {
 		if !view.KeepsAdopted(&t.View, a.Set) {
 			continue
 		}
-		var fields []string
-		for _, c := range t.Kept {
+		fields := model.Texts(t.Kept, func(c *model.Change) string {
 			if c.Set == a.Set {
-				fields = append(fields, c.Path)
+				return c.Path
 			}
-		}
+			return ""
+		})
 		// What a process reads comes first.
 		slices.SortStableFunc(fields, func(x, y string) int { return rank(t.Kept, x) - rank(t.Kept, y) })
 		t.Wait(gates.AdoptedTemplate(a.Set, a.From, t.Desired.Namespace+"/"+t.Desired.Name, fields))

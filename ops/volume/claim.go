@@ -138,13 +138,12 @@ func otherAttributes(v *view.View, live, w *model.VolumeTemplate) bool {
 
 // classesOf names the classes that are desired of what is modified.
 func classesOf(v *view.View, growth *model.VolumeGrowth) string {
-	var parts []string
-	for w := range model.Each(v.Desired.Volumes) {
+	return strings.Join(model.Texts(v.Desired.Volumes, func(w *model.VolumeTemplate) string {
 		if growth.Modifies(w.Set) && (w.Attributes != "" || model.DataVolume(w.Name)) {
-			parts = append(parts, fmt.Sprintf("%s of %s has %s", w.Name, w.Set, gates.ClassName(w.Attributes)))
+			return fmt.Sprintf("%s of %s has %s", w.Name, w.Set, gates.ClassName(w.Attributes))
 		}
-	}
-	return strings.Join(parts, ", ")
+		return ""
+	}), ", ")
 }
 
 // dropped reports whether Kubernetes has dropped a class lately that was asked for.

@@ -29,17 +29,18 @@ var BeforeDisks = []check.Check{
 func StartReturn(t *pass.Pass) bool {
 	return startsFirst(t, func(set string) bool {
 		return view.BehindMissingDisk(&t.View, set) != "" || !view.HasMaster(&t.View) && returns(&t.View, set)
-	})
+	}, nil)
 }
 
-// startsFirst begins the recreation of the first StatefulSet that can be recreated of those for which it is due, and
-// says whether it is due for one.
-func startsFirst(t *pass.Pass, due func(set string) bool) (isDue bool) {
+// startsFirst begins the recreation of the first StatefulSet that can be recreated of those for which it is due and does
+// not wait, and says whether it is due for one.
+func startsFirst(t *pass.Pass, due, waits func(set string) bool) (isDue bool) {
 	for _, s := range t.Record.Sets {
-		if due(s.Name) {
-			if isDue = true; beginExpand(t, t.Live(s.Name), s.Replicas) {
-				return true
-			}
+		if !due(s.Name) {
+			continue
+		}
+		if isDue = true; (waits == nil || !waits(s.Name)) && beginExpand(t, t.Live(s.Name), s.Replicas) {
+			return true
 		}
 	}
 	return isDue
@@ -49,19 +50,11 @@ func startsFirst(t *pass.Pass, due func(set string) bool) (isDue bool) {
 // With again only one of which a pod has such a disk already, which needs its claim template to come
 // back: that does not wait for the health.
 func StartDisks(t *pass.Pass, again bool) bool {
-	due := false
-	for _, s := range t.Record.Sets {
-		live := t.Live(s.Name)
-		if !disksDue(&t.View, s.Name) || again != returns(&t.View, s.Name) {
-			continue
-		}
-		due = true
-		if !again && disksWait(t, s.Name) {
-			continue
-		}
-		if beginExpand(t, live, s.Replicas) {
-			return true
-		}
+	due := startsFirst(t, func(set string) bool { return disksDue(&t.View, set) && again == returns(&t.View, set) }, func(set string) bool {
+		return !again && disksWait(t, set)
+	})
+	if t.Record.Operation != nil {
+		return true
 	}
 	if g := t.Record.Growth; !again && g != nil && len(g.Offline) > 0 {
 		return false // it waits for file systems that follow only where pods restart
@@ -72,7 +65,7 @@ func StartDisks(t *pass.Pass, again bool) bool {
 
 // StartFewer begins that recreation, and says whether one is due.
 func StartFewer(t *pass.Pass) bool {
-	return startsFirst(t, func(set string) bool { return fewerDue(&t.View, set) })
+	return startsFirst(t, func(set string) bool { return fewerDue(&t.View, set) }, nil)
 }
 
 // disksWait waits for what grows, and for what has to be so before a pod restarts.

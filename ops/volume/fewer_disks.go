@@ -136,23 +136,21 @@ func lackingWords(pods []string) string {
 
 // disksWords are the claim templates of disks that are desired, in words that compare.
 func disksWords(v *view.View) string {
-	var parts []string
-	for _, s := range v.Record.Sets {
+	return strings.Join(model.Texts(v.Record.Sets, func(s *model.RecordedSet) string {
 		disks := model.Sizes(v.Desired.Volumes, s.Name).Only(model.DataVolume)
-		parts = append(parts, s.Name+" "+strings.ReplaceAll(string(disks), ",", ", "))
-	}
-	return strings.Join(parts, "; ")
+		return s.Name + " " + strings.ReplaceAll(string(disks), ",", ", ")
+	}), "; ")
 }
 
 // freeWords name the claims of disks that no pod uses any more.
 func freeWords(v *view.View) string {
-	var free []string
-	for c := range model.Each(v.Observed.Claims) {
+	free := model.Texts(v.Observed.Claims, func(c *model.Claim) string {
 		known := view.Recorded(v.Record.Sets, c.Set) != nil && model.DataVolume(c.Template)
 		if known && v.Live(c.Set) != nil && !view.HasTemplate(v, c.Set, c.Template) {
-			free = append(free, c.Name)
+			return c.Name
 		}
-	}
+		return ""
+	})
 	if len(free) == 0 {
 		return ""
 	}

@@ -22,8 +22,8 @@ func Replace(t *pass.Pass) {
 	}
 	others, left := replaced(&t.View)
 	templates, total := len(others) > 0 && aim.MayReplace(&t.View), 0
-	for i := range t.Observed.Pods {
-		if view.Recorded(t.Record.Sets, t.Observed.Pods[i].Set) != nil {
+	for p := range model.Each(t.Observed.Pods) {
+		if view.Recorded(t.Record.Sets, p.Set) != nil {
 			total++
 		}
 	}
@@ -64,9 +64,7 @@ func howFar(total int, sets, left []string) string {
 
 // desiredVolumes are the classes and sizes that are desired, in words that compare.
 func desiredVolumes(v *view.View) string {
-	var parts []string
-	for _, s := range v.Record.Sets {
-		parts = append(parts, fmt.Sprintf("%s has %s of the classes %s", s.Name, model.Sizes(v.Desired.Volumes, s.Name), model.Classes(v.Desired.Volumes, s.Name)))
-	}
-	return strings.Join(parts, "; ")
+	return strings.Join(model.Texts(v.Record.Sets, func(s *model.RecordedSet) string {
+		return fmt.Sprintf("%s has %s of the classes %s", s.Name, model.Sizes(v.Desired.Volumes, s.Name), model.Classes(v.Desired.Volumes, s.Name))
+	}), "; ")
 }
