@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,23 +35,26 @@ func newAdopt() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adopt CLUSTER",
 		Short: "Take a running cluster over from crate-operator, without a restart",
-		Long: `adopt makes a cluster of crate-operator's stevedore's, with your rights, while it runs:
-the objects lose their owner, the CrateDB object, with which they would be deleted, and
-each StatefulSet is recreated around its pods. No pod restarts, no volume, Secret or
-Service is recreated. The daemon, which has the definition and waits, then goes on.
+		Long: `adopt moves a running cluster from crate-operator to stevedore. It works with your rights,
+and no pod restarts. It removes the CrateDB object as the owner of each object of the cluster:
+otherwise Kubernetes would delete the cluster together with the CrateDB object. It recreates
+each StatefulSet around its pods. No volume, Secret or Service is recreated.
 
-A cluster whose StatefulSet a person or a chart wrote is taken over under its own names:
-give --definition, whose spec.operations.adopt says them.
+Before you run it: stop crate-operator, push the definition that "stevedore import" writes, and
+wait until "stevedore status" shows object-not-ours. Then run --dry-run. It prints each write in
+order, each reason against it, and what will differ afterwards: in place, at the next restart of
+the pods, or never. docs/moving-in.md has all steps.
 
---dry-run prints each write in order, what forbids the first one, and what will differ
-afterwards: in place, at the next restart of the pods, or never. A run that was ended in
-the middle goes on when the command is run again. --back gives the cluster
-back, until --finish has deleted the CrateDB object or a pod was restarted on
-stevedore's template. Stop crate-operator first, and never uninstall it before --finish.`,
-		Example: `  stevedore adopt prod/orders --dry-run
-  stevedore adopt prod/orders --dry-run --definition clusters/orders
-  stevedore adopt prod/orders
-  stevedore adopt prod/orders --back`,
+If a run is ended in the middle, run the command again: it goes on from there. --back gives the
+cluster back to crate-operator. It works until --finish has deleted the CrateDB object, or until
+a pod was restarted on stevedore's template. Never uninstall crate-operator before --finish.
+
+A cluster whose StatefulSet a person or a chart wrote keeps its names: give --definition, with
+spec.operations.adopt in it.`,
+		Example: `  stevedore adopt prod/orders --dry-run --definition clusters/orders
+  stevedore adopt prod/orders --definition clusters/orders
+  stevedore adopt prod/orders --back
+  stevedore adopt prod/orders --finish`,
 		Args: takesOne("CLUSTER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -159,6 +163,9 @@ func (p *adoptPlan) text(cluster record.Cluster) string {
 	for _, one := range p.Refusals {
 		fmt.Fprintf(&b, "refused   %s: %s\n", one.Name, one.Message)
 	}
+	if p.nothingToMove() {
+		return b.String()
+	}
 	for i, one := range p.Steps {
 		fmt.Fprintf(&b, "%3d  %s%s\n", i+1, one, lastWords(one))
 	}
@@ -174,6 +181,11 @@ func (p *adoptPlan) text(cluster record.Cluster) string {
 		b.WriteString("\n" + p.Afterwards.text(cluster))
 	}
 	return b.String()
+}
+
+// nothingToMove reports whether there is no cluster of the name, or nothing left to do: no list of writes says anything then.
+func (p *adoptPlan) nothingToMove() bool {
+	return len(p.Refusals) == 1 && slices.Contains([]string{"no-such-cluster", "looked-after", "not-adopted"}, p.Refusals[0].Name)
 }
 
 func lastWords(step adopt.Step) string {

@@ -51,7 +51,7 @@ func errNoBackups(cluster record.Cluster, rec *model.Record) error {
 	if !rec.Bootstrap.Done {
 		return fmt.Errorf("cluster %s is not created yet: snapshots begin after that, where its definition has spec.backups", cluster)
 	}
-	return fmt.Errorf("cluster %s has no spec.backups, as far as the daemon has seen: write there where its snapshots go", cluster)
+	return fmt.Errorf("cluster %s has no spec.backups, as far as the daemon has seen: write into its definition where its snapshots go (docs/backups.md), and push it", cluster)
 }
 
 // scheduleNames completes --schedule with those of the cluster that was typed already.

@@ -107,7 +107,7 @@ func askSnapshot(cmd *cobra.Command, kube *kubeFlags, arg, schedule string, wait
 	if of, at, ok := model.BackupCommand(replaced); ok {
 		is += "; it takes the place of " + model.SnapshotName(of, at) + ", which was asked for before and has not begun"
 	}
-	if _, err := fmt.Fprintf(out, "cluster %s: snapshot %s %s; %s\n", cluster, asked.snapshot, is, beforeSnapshot(cluster, rec, handsOff)); err != nil {
+	if _, err := fmt.Fprintf(out, "cluster %s: snapshot %s %s%s\n", cluster, asked.snapshot, is, nextWords(cluster, wait, beforeSnapshot(cluster, rec, handsOff))); err != nil {
 		return asked, err
 	}
 	warnIfNobodyActs(ctx, client, []attendance.Cluster{attendedBy(cluster, rec)}, cmd.ErrOrStderr())
@@ -174,14 +174,17 @@ func beforeSnapshot(cluster record.Cluster, rec model.Record, handsOff string) s
 	case operation != nil:
 		return "it begins after the operation " + string(operation.Kind) + ", or between two of its pods once it has waited for spec.backups.maxDelay"
 	}
-	return "the daemon begins it at its next look; `stevedore status` says what becomes of it"
+	return beginsSoon
 }
 
 // takenWords are ": 12 tables in 1m5s".
 func takenWords(k model.TakenSnapshot) string {
 	words := ""
 	if k.Tables > 0 {
-		words = fmt.Sprintf(": %d tables", k.Tables)
+		words = fmt.Sprintf(": %d table", k.Tables)
+		if k.Tables > 1 {
+			words += "s"
+		}
 	}
 	if !k.Began.IsZero() {
 		words += " in " + daysSince(k.Began, k.Finished)

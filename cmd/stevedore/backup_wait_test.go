@@ -74,7 +74,7 @@ func TestAWaitForASnapshotEndsWithIt(t *testing.T) {
 		out     string
 		says    []string
 	}{
-		{"it was taken", []func(*model.Backups, string){endedAs(model.SnapshotSuccess)}, nil, exitOK, " was taken: 3 tables in 1m5s\n", []string{" is asked for; "}},
+		{"it was taken", []func(*model.Backups, string){endedAs(model.SnapshotSuccess)}, nil, exitOK, " was taken: 3 tables in 1m5s\n", []string{" is asked for\n"}},
 		{"one of a schedule", []func(*model.Backups, string){endedAs(model.SnapshotSuccess)}, []string{"--schedule", "nightly"}, exitOK, "cluster prod/orders: snapshot stevedore-nightly-", nil},
 		{"it is followed", []func(*model.Backups, string){began, began, asked, endedAs(model.SnapshotSuccess)}, nil, exitOK, " was taken: ",
 			[]string{"prod/orders: CrateDB is asked for snapshot stevedore-now-", " is being taken since 2026-01-02T03:04:05Z"}},

@@ -184,7 +184,7 @@ func (f *fetchFlags) ask(cmd *cobra.Command, arg string) (askedSnapshot, error) 
 	if f.wait {
 		out = cmd.ErrOrStderr()
 	}
-	if _, err := fmt.Fprintf(out, "cluster %s: %s is asked for; %s\n", cluster, asked.what, beforeFetch(cluster, rec, handsOff, command.Value)); err != nil {
+	if _, err := fmt.Fprintf(out, "cluster %s: %s is asked for%s\n", cluster, asked.what, nextWords(cluster, f.wait, beforeFetch(cluster, rec, handsOff, command.Value))); err != nil {
 		return asked, err
 	}
 	warnIfNobodyActs(ctx, client, []attendance.Cluster{attendedBy(cluster, rec)}, cmd.ErrOrStderr())
@@ -204,7 +204,11 @@ func nextFetch(b *model.Backups, c model.FetchCommand, now time.Time) time.Time 
 func standingFetch(commands []record.Command, cluster record.Cluster) error {
 	for _, c := range commands {
 		if c.Key == record.Fetch("").Key {
-			return fmt.Errorf("cluster %s has such a command that the daemon has not begun yet, %s: ask again when it has", cluster, c.Value)
+			what := "another restore or drill"
+			if of, err := model.ReadFetchCommand(c.Value); err == nil {
+				what = (&fetchFlags{command: of}).words()
+			}
+			return fmt.Errorf("cluster %s: %s was asked for before, and the daemon has not begun it yet: ask again when it has; `stevedore status %s` says what it waits for", cluster, what, cluster)
 		}
 	}
 	return nil
@@ -238,15 +242,41 @@ func (f *fetchFlags) words() string {
 	case f.command.Drill:
 		return "a drill of " + of
 	case f.command.Verb == model.FetchUndo:
-		return "the end of the restore of " + table
+		return "the exchange of " + table + " with the table that is kept of it"
 	case f.command.Verb == model.FetchDropKept:
 		return "the drop of what is kept of " + table
 	case f.command.Dry:
 		return "what a restore of " + table + " from " + of + " would do"
 	case f.command.Verb == model.FetchReplace:
-		return "the restore of " + table + " from " + of + " in its place"
+		return "the restore of " + table + " from " + of + ", which takes the place of the table,"
 	}
-	return fmt.Sprintf("the restore of %d table(s) of %s", len(f.command.Tables), of)
+	return "the restore of " + tablesWords(&f.command) + " from " + of
+}
+
+// tablesWords name the tables that a command restores, and the schema that they come under. More than three are counted.
+func tablesWords(c *model.FetchCommand) string {
+	words := strings.Join(c.Tables, ", ")
+	if len(c.Tables) > 3 {
+		words = fmt.Sprintf("%d tables", len(c.Tables))
+	}
+	if c.Schema != "" {
+		words += " under schema " + c.Schema
+	}
+	return words
+}
+
+// beginsSoon is said where nothing is in the way.
+const beginsSoon = "the daemon begins it at its next look"
+
+// nextWords are what is said after "is asked for": what it waits for. Whoever waits for the end is shown that on the next line.
+func nextWords(cluster record.Cluster, waits bool, why string) string {
+	switch {
+	case waits:
+		return ""
+	case why == beginsSoon:
+		return fmt.Sprintf("; %s; `stevedore status %s` says what becomes of it", why, cluster)
+	}
+	return "; " + why
 }
 
 // noSnapshot says that a snapshot is not there.
@@ -288,7 +318,7 @@ func beforeFetch(cluster record.Cluster, rec model.Record, handsOff, command str
 	case operation != nil:
 		return "it begins after the operation " + string(operation.Kind)
 	}
-	return "the daemon begins it at its next look; `stevedore status` says what becomes of it"
+	return beginsSoon
 }
 
 // judgeFetch says what became of a restore by the record.
@@ -301,7 +331,7 @@ func (a askedSnapshot) judgeFetch(rec model.Record, commands []record.Command) s
 		return snapshotVerdict{done: fetchedWords(&f)}
 	}
 	if f := b.Fetch; f != nil && f.Command == a.command {
-		return snapshotVerdict{why: restoringWords(rec, fmt.Sprintf("%d of %d tables of snapshot %s were restored", f.Done, f.Of, f.Snapshot))}
+		return snapshotVerdict{why: fetchWords(rec, f)}
 	}
 	standing := ""
 	for _, c := range commands {
@@ -321,14 +351,20 @@ func (a askedSnapshot) judgeFetch(rec model.Record, commands []record.Command) s
 	}
 }
 
-// restoringWords are what the daemon last showed of it.
-func restoringWords(rec model.Record, otherwise string) string {
+// fetchWords are what the daemon last showed of it.
+func fetchWords(rec model.Record, f *model.Fetch) string {
 	for _, r := range rec.Shown.Reasons {
 		if r.Name == gates.DrillRunningRule.Name || r.Name == gates.TablesRestoredRule.Name {
 			return r.Message
 		}
 	}
-	return otherwise
+	switch {
+	case f.Verb == model.FetchUndo || f.Verb == model.FetchDropKept:
+		return "it is under way"
+	case f.Of == 0:
+		return "the daemon looks which tables snapshot " + f.Snapshot + " has"
+	}
+	return fmt.Sprintf("%d of %d tables of snapshot %s were restored", f.Done, f.Of, f.Snapshot)
 }
 
 func fetchedWords(f *model.FetchOutcome) string {
@@ -344,6 +380,9 @@ func fetchedWords(f *model.FetchOutcome) string {
 			return fmt.Sprintf("%d of %d table(s) were restored on trial, and %d of them compared", f.Done, f.Of, f.Compared)
 		}
 		return fmt.Sprintf("the snapshot is proven: each of its %d table(s) was restored and compared", f.Of)
+	}
+	if err == nil && len(c.Tables) == f.Done {
+		return tablesWords(&c) + " restored"
 	}
 	return fmt.Sprintf("%d table(s) are there", f.Done)
 }

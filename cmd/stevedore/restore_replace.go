@@ -29,7 +29,7 @@ func (f *fetchFlags) kind() error {
 	case c.Schema != "":
 		return errors.New("--schema goes with none of --replace, --undo and --drop-kept: without them the table comes under another schema, and none is replaced")
 	case c.Verb == model.FetchReplace && !slices.Equal(c.Tables, []string{one}):
-		return fmt.Errorf("--replace %s: name the same table with --table, and no other: one table is replaced at a time", one)
+		return fmt.Errorf("--replace %s: write the same name as with --table, and no other table: one table is replaced at a time", one)
 	case c.Verb != model.FetchReplace && (len(c.Tables) > 0 || c.Snapshot != "" || c.Dry):
 		return fmt.Errorf("--undo and --drop-kept need nothing but the table, %s", one)
 	}

@@ -36,15 +36,15 @@ func TestTablesAndDrillsAreAskedForAndWhatHoldsThemIsSaid(t *testing.T) {
 	}{
 		{"a drill", is(), []string{"backup", "drill", "orders"}, when + "drill\\?snapshot=" + nightlyTaken + "$", "cluster prod/orders: a drill of snapshot " + nightlyTaken + " is asked for; the daemon begins it at its next look", ""},
 		{"a drill of one", is(), []string{"backup", "drill", "orders", "--snapshot", nightlyTaken}, when + "drill\\?snapshot=" + nightlyTaken + "$", "a drill of snapshot " + nightlyTaken, ""},
-		{"tables", is(), []string{"restore", "orders", "--table", "doc.a", "--table", "doc.B", "--schema", "old"}, when + "restore\\?schema=old&snapshot=" + nightlyTaken + "&tables=doc.a%2Cdoc.B$", "the restore of 2 table(s) of snapshot " + nightlyTaken + " is asked for", ""},
+		{"tables", is(), []string{"restore", "orders", "--table", "doc.a", "--table", "doc.B", "--schema", "old"}, when + "restore\\?schema=old&snapshot=" + nightlyTaken + "&tables=doc.a%2Cdoc.B$", "the restore of doc.a, doc.B under schema old from snapshot " + nightlyTaken + " is asked for", ""},
 		{"two tables under one name", is(), []string{"restore", "orders", "--table", "a.t", "--table", "b.t", "--schema", "old"}, "", "", "two of the tables would be old.t"},
 		{"a partition", is(), []string{"restore", "orders", "--table", "doc.a PARTITION (day='x')", "--schema", "old"}, "", "", "single partitions are not restored"},
-		{"a table in its place", is(), []string{"restore", "orders", "--table", "doc.a", "--replace", "doc.a"}, when + "replace\\?snapshot=" + nightlyTaken + "&tables=doc.a$", "the restore of doc.a from snapshot " + nightlyTaken + " in its place is asked for", ""},
-		{"in its place, and another is named", is(), []string{"restore", "orders", "--table", "doc.a", "--replace", "doc.b"}, "", "", "--replace doc.b: name the same table with --table"},
+		{"a table in its place", is(), []string{"restore", "orders", "--table", "doc.a", "--replace", "doc.a"}, when + "replace\\?snapshot=" + nightlyTaken + "&tables=doc.a$", "the restore of doc.a from snapshot " + nightlyTaken + ", which takes the place of the table, is asked for", ""},
+		{"in its place, and another is named", is(), []string{"restore", "orders", "--table", "doc.a", "--replace", "doc.b"}, "", "", "--replace doc.b: write the same name as with --table"},
 		{"two in their place", is(), []string{"restore", "orders", "--table", "doc.a", "--table", "doc.b", "--replace", "doc.a"}, "", "", "one table is replaced at a time"},
 		{"in its place, under another schema", is(), []string{"restore", "orders", "--table", "doc.a", "--replace", "doc.a", "--schema", "old"}, "", "", "--schema goes with none of --replace"},
 		{"what would be lost of nothing", is(), []string{"restore", "orders", "--table", "doc.a", "--dry-run"}, "", "", "--dry-run goes with --replace"},
-		{"it is taken back, also where no snapshot is left", is(func(r *model.Record) { r.Backups.Taken = nil }), []string{"restore", "orders", "--undo", "doc.a"}, when + "undo\\?tables=doc.a$", "the end of the restore of doc.a is asked for", ""},
+		{"it is taken back, also where no snapshot is left", is(func(r *model.Record) { r.Backups.Taken = nil }), []string{"restore", "orders", "--undo", "doc.a"}, when + "undo\\?tables=doc.a$", "the exchange of doc.a with the table that is kept of it is asked for", ""},
 		{"what is kept is dropped", is(), []string{"restore", "orders", "--drop-kept", "doc.a"}, when + "drop-kept\\?tables=doc.a$", "the drop of what is kept of doc.a is asked for", ""},
 		{"both", is(), []string{"restore", "orders", "--drop-kept", "doc.a", "--undo", "doc.a"}, "", "", "ask for one"},
 		{"it is taken back to a snapshot", is(), []string{"restore", "orders", "--undo", "doc.a", "--snapshot", nightlyTaken}, "", "", "need nothing but the table"},
@@ -119,7 +119,7 @@ func TestACommandForTablesDoesNotTakeThePlaceOfOneThatWaits(t *testing.T) {
 	before := api.commands(orders)
 	end = stevedore(t, "backup", "drill", "orders")
 	assert.Equal(t, exitError, end.code)
-	assert.Contains(t, end.err, "has such a command that the daemon has not begun yet")
+	assert.Contains(t, end.err, "the restore of doc.a from snapshot "+nightlyTaken+" was asked for before, and the daemon has not begun it yet")
 	assert.Equal(t, before, api.commands(orders))
 }
 
@@ -157,7 +157,9 @@ func TestWhoWaitsForTablesIsToldWhatBecomesOfThem(t *testing.T) {
 		{"a Secret is missing", command, backedUp(because("information", "repository-secret-missing", "s3")), standing, true, "repository-secret-missing: s3", "", ""},
 		{"tables come", command, backedUp(func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Command: command, Snapshot: "s", Done: 1, Of: 2} }), nil, false, "1 of 2 tables of snapshot s were restored", "", ""},
 		{"in the daemon's words", command, backedUp(because("information", "tables-restored", "20 %"), func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Command: command} }), nil, false, "20 %", "", ""},
-		{"they are there", command, backedUp(ended(model.FetchOutcome{Command: command, Done: 2, Of: 2})), nil, false, "", "2 table(s) are there", ""},
+		{"the daemon does not know yet which they are", command, backedUp(func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Command: command, Snapshot: "s"} }), nil, false, "the daemon looks which tables snapshot s has", "", ""},
+		{"two tables exchange their names", command, backedUp(func(r *model.Record) { r.Backups.Fetch = &model.Fetch{Command: command, Verb: model.FetchUndo, Of: 1} }), nil, false, "it is under way", "", ""},
+		{"they are there", command, backedUp(ended(model.FetchOutcome{Command: command, Done: 1, Of: 1})), nil, false, "", "doc.a restored", ""},
 		{"they did not come", command, backedUp(ended(model.FetchOutcome{Command: command, Failed: "doc.a: no room"})), nil, false, "", "", "doc.a: no room"},
 		{"a snapshot is proven", drill, backedUp(ended(model.FetchOutcome{Command: drill, Done: 2, Compared: 2, Of: 2})), nil, false, "", "the snapshot is proven: each of its 2 table(s)", ""},
 		{"some of it was tried", drill, backedUp(ended(model.FetchOutcome{Command: drill, Done: 2, Compared: 1, Of: 3})), nil, false, "", "2 of 3 table(s) were restored on trial, and 1 of them compared", ""},

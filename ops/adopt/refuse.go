@@ -40,7 +40,7 @@ func Refusals(r *Reading, wish Wish) []Refusal {
 		return out
 	}
 	if r.Saved == nil && len(r.Sets) == 0 {
-		say("no-such-cluster", "namespace %s has no StatefulSet of a CrateDB cluster %s: look at the name, and at -n; one that somebody wrote is known by its definition: give --definition", r.Namespace, r.Cluster)
+		say("no-such-cluster", "namespace %s has no StatefulSet of a CrateDB cluster %s: check the name and the namespace (-n); for a StatefulSet that a person or a chart wrote, give --definition", r.Namespace, r.Cluster)
 		return out
 	}
 	if r.Saved == nil && r.Object == nil && !wish.Back {
@@ -48,20 +48,20 @@ func Refusals(r *Reading, wish Wish) []Refusal {
 			say("looked-after", "a daemon looks after this cluster already, and there is no CrateDB object: nothing is left to do")
 			return out
 		}
-		say("no-crate-object", "there is no CrateDB object %s in namespace %s: only clusters that crate-operator looks after are adopted", r.Cluster, r.Namespace)
+		say("no-crate-object", "there is no CrateDB object %s in namespace %s: only clusters that crate-operator looks after are adopted so; for a StatefulSet that a person or a chart wrote, give --definition", r.Cluster, r.Namespace)
 		return out
 	}
 	for _, u := range r.Unread {
 		if u.Needed {
-			say("not-readable", "%s cannot be listed (%s): what names the CrateDB object as an owner has to be known, or it is deleted with it", u.Resource, u.Why)
+			say("not-readable", "%s cannot be listed (%s): get the right to list them; one that has the CrateDB object as its owner would be deleted together with that object", u.Resource, u.Why)
 		}
 	}
 	if len(r.Missing) > 0 {
-		say("rights-missing", "you lack rights that a later step needs, and nothing is done by half: %s", strings.Join(r.Missing, ", "))
+		say("rights-missing", "you lack rights that a later step needs: %s; get them first (docs/moving-in.md, rights), since nothing is done by half", strings.Join(r.Missing, ", "))
 	}
 	operator(r, wish, say)
 	if r.Object != nil && r.Object.AppliedBy != "" && !wish.Back {
-		say("applied-by-another", "%s still applies the CrateDB object: take it out of the source of that first, without pruning it, and then its marks off the object (docs/moving-in.md, the order of work)", r.Object.AppliedBy)
+		say("applied-by-another", "%s still applies the CrateDB object: first take the object out of the source of that tool, without pruning it; then take the marks of that tool off the object (docs/moving-in.md, the order of work)", r.Object.AppliedBy)
 	}
 	switch {
 	case wish.Back:
@@ -69,7 +69,7 @@ func Refusals(r *Reading, wish Wish) []Refusal {
 	case r.Saved == nil:
 		begin(r, wish, say)
 	case r.Object != nil && r.Object.UID != r.Saved.UID:
-		say("another-object", "the CrateDB object %s was recreated since the adoption began: remove the ConfigMap of the adoption if you know what came of it", r.Cluster)
+		say("another-object", "the CrateDB object %s was recreated since the adoption began: if you know what happened, delete the ConfigMap stevedore-%s-adoption, and begin again", r.Cluster, r.Cluster)
 	case r.Object != nil && !r.Saved.Adopted() && !r.away():
 		busy(r.Object, say) // it was started again in between
 	}
@@ -101,7 +101,7 @@ func operator(r *Reading, wish Wish, say func(string, string, ...any)) {
 func begin(r *Reading, wish Wish, say func(string, string, ...any)) {
 	o := r.Object
 	if o.Deleting {
-		say("being-deleted", "the CrateDB object is being deleted, and its finalizer is all that keeps the cluster: do not take that off")
+		say("being-deleted", "the CrateDB object is being deleted, and only its finalizer keeps the cluster: leave the finalizer on it (docs/moving-in.md, if somebody deletes the CrateDB object)")
 	}
 	busy(o, say)
 	expected(r, wish, "push one (`stevedore import` writes it) with spec.operations.adoption: always", say)
@@ -218,7 +218,7 @@ func back(r *Reading, say func(string, string, ...any)) {
 		say("last-step-taken", "the CrateDB object is being deleted: the last step was taken, and there is no way back")
 	}
 	if r.Adopted() && !r.Released && r.Expected == Acting {
-		say("not-released", "the daemon still looks after the cluster: stevedore release %s/%s --wait, then again", r.Namespace, r.Cluster)
+		say("not-released", "the daemon still looks after the cluster: run `stevedore release %s/%s --wait`, and then this command again", r.Namespace, r.Cluster)
 	}
 	for s := range model.Each(r.Sets) {
 		if s.Remade {

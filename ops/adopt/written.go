@@ -275,7 +275,7 @@ func kept(set json.RawMessage) keptSpec {
 // refuseWritten are all reasons against the next write to such a cluster.
 func refuseWritten(r *Reading, wish Wish, say func(string, string, ...any)) {
 	if len(r.Missing) > 0 {
-		say("rights-missing", "you lack rights that a later step needs, and nothing is done by half: %s", strings.Join(r.Missing, ", "))
+		say("rights-missing", "you lack rights that a later step needs: %s; get them first (docs/moving-in.md, rights), since nothing is done by half", strings.Join(r.Missing, ", "))
 	}
 	if wish.Finish {
 		say("nothing-to-finish", "--finish deletes the CrateDB object of crate-operator, and there is none of this cluster")
@@ -293,7 +293,7 @@ func refuseWritten(r *Reading, wish Wish, say func(string, string, ...any)) {
 // writtenBegins asks what has to be so before the first write.
 func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 	for _, name := range r.Written.Missing {
-		say("no-such-cluster", "namespace %s has no StatefulSet %s, which spec.operations.adopt of the definition names", r.Namespace, name)
+		say("no-such-cluster", "namespace %s has no StatefulSet %s, which spec.operations.adopt of the definition names: write there the StatefulSet that runs", r.Namespace, name)
 	}
 	expected(r, wish, "push one", say)
 	for s := range model.Each(r.Sets) {
@@ -308,7 +308,7 @@ func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 	}
 	podsReady(r, say)
 	for _, budget := range r.Written.Over {
-		say("another-budget", "the PodDisruptionBudget %s is over its pods, and the daemon makes one of its own: a pod under two answers each eviction with 500; delete it", budget)
+		say("another-budget", "the PodDisruptionBudget %s is over its pods, and the daemon makes one of its own: Kubernetes refuses each eviction of a pod that has two; delete this one", budget)
 	}
 	intrudes(r, say)
 	writtenDatabase(r, say)
@@ -317,10 +317,10 @@ func writtenBegins(r *Reading, wish Wish, say func(string, string, ...any)) {
 func writtenWhole(s *Set, say func(string, string, ...any)) {
 	atRest(s, say)
 	if len(s.Written.Wrong) > 0 {
-		say("differs-for-ever", "StatefulSet %s runs otherwise than its definition says, and not by anything that could change: %s; write what is live", s.Name, strings.Join(s.Written.Wrong, "; "))
+		say("differs-for-ever", "StatefulSet %s differs from its definition in what can never be changed: %s; write into the definition what is live", s.Name, strings.Join(s.Written.Wrong, "; "))
 	}
 	if s.Written.AppliedBy != "" {
-		say("applied-by-another", "%s still applies StatefulSet %s, and would put it back: take it out of the source of that first, without deleting it, and then its marks off the object (docs/moving-in.md, a StatefulSet that somebody wrote)", s.Written.AppliedBy, s.Name)
+		say("applied-by-another", "%s still applies StatefulSet %s, and would put it back: first take the StatefulSet out of the source of that tool, without deleting it; then take the marks of that tool off the object (docs/moving-in.md, a StatefulSet that somebody wrote)", s.Written.AppliedBy, s.Name)
 	}
 	if s.Written.Deletes {
 		say("claims-go-with-it", "the volume claims of StatefulSet %s are deleted with it or with its pods (persistentVolumeClaimRetentionPolicy): set both to Retain first", s.Name)
@@ -355,7 +355,7 @@ func writtenDatabase(r *Reading, say func(string, string, ...any)) {
 	case w.ClusterName != w.Asked:
 		say("differs-for-ever", "the cluster is called %q and the definition says %q (spec.cluster.name): nodes of two names never join", w.ClusterName, w.Asked)
 	case !sameNames(db.Nodes, w.NodeNames):
-		say("node-names", "the nodes are called %s, and would be called %s: nodes that change their names are strangers to the settings that name them; write nodePrefix as it is", strings.Join(db.Nodes, ", "), strings.Join(w.NodeNames, ", "))
+		say("node-names", "the nodes are called %s, and would be called %s: settings that name nodes would not find them any more; write into spec.operations.adopt the nodePrefix that the nodes have", strings.Join(db.Nodes, ", "), strings.Join(w.NodeNames, ", "))
 	case len(db.Left) > 0:
 		say("settings-left", "cluster settings keep shards from where they belong (%s): nodes that come later stay empty, or shards stay unassigned; take them off (RESET GLOBAL)", settings(db.Left))
 	}
@@ -372,7 +372,7 @@ func writtenKeeps(r *Reading, say func(string, string, ...any)) {
 		return
 	}
 	if r.Adopted() && !r.Released && r.Expected == Acting {
-		say("not-released", "the daemon still looks after the cluster: stevedore release %s/%s --wait, then again", r.Namespace, r.Cluster)
+		say("not-released", "the daemon still looks after the cluster: run `stevedore release %s/%s --wait`, and then this command again", r.Namespace, r.Cluster)
 	}
 	for _, name := range r.Written.Groups {
 		say("groups-added", "StatefulSet %s is stevedore's and has nodes of the cluster: remove its group first", name)

@@ -201,6 +201,10 @@ func sayProgress(t *pass.Pass, f *model.Fetch, progress string) {
 		t.Wait(gates.DrillRunning(f.Snapshot, f.Done, f.Of, progress))
 		return
 	}
+	if f.Verb == model.FetchUndo || f.Verb == model.FetchDropKept {
+		t.Wait(gates.KeptUnderWay(string(f.Verb), progress)) // nothing is restored
+		return
+	}
 	t.Wait(gates.TablesRestored(f.Snapshot, f.Done, f.Of, progress))
 }
 

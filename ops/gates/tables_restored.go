@@ -19,3 +19,8 @@ func RestoreAsked(what string) Reason {
 func TablesRestored(snapshot string, done, of int, progress string) Reason {
 	return TablesRestoredRule.because("tables of snapshot %s are restored: %d of %d are there; %s", snapshot, done, of, progress)
 }
+
+// KeptUnderWay says how far a command is that is about the table that a restore has kept.
+func KeptUnderWay(command, progress string) Reason {
+	return TablesRestoredRule.because("`stevedore restore --%s` is under way: %s", command, progress)
+}
