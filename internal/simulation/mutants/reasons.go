@@ -143,7 +143,7 @@ var reasons = []reason{
 	{"it saves restarts: a pod that came back on the template before is restarted once more, and the judge counts none", []guard{{gate, "controller-behind", ""}}},
 	{"said twice: the next pass gives back what belongs to no restart", []guard{{giveBack, "Restart", ""}}},
 	{"people of the model set the number of disks back in the end: without the one rule a removal waits for ever, without the other a cluster that never starts has no words for its way out", []guard{
-		{gate, "volume-change-not-supported", "t.AnyPod(lacks)"}, {gate, "volume-change-not-supported", "^if !t.Record.Bootstrap.Done"},
+		{gate, "volume-change-not-supported", "t.AnyPod(lacks)"}, {gate, "volume-change-not-supported", "case !t.Record.Bootstrap.Done"},
 	}},
 	{"words: what a person has commanded, and the tables that are restored, are named by other rules", []guard{{gate, "drill-waits", "aim.Aborted"}, {gate, "restore-first", ""}}},
 	{"it saves room: a drill proves as much of a table with replicas", []guard{{call, "fetchTables Exec", "withoutReplicas"}}},
