@@ -47,7 +47,7 @@ var steps = []mutation{
 	{"an exclusion is said on the StatefulSet before it is set", "excludeStep", "if live := t.Live(sh.Set); live != nil && live.Hold != setting.Annotation(&t.View, x.Set) || drainReading(t, op) {", "if drainReading(t, op) {", "ops", "TestAnExclusionIsSaidOnItsStatefulSetBeforeItIsSet"},
 	{"drained is two readings apart", "drainStep", "if sh.Drained.IsZero() || !db.At.After(sh.Drained) {", "if false {", "ops", "TestADrainIsOverInTwoReadings"},
 	{"one voter leaves at a time", "nextReplicas", "\tif aim.Eligible(v, s) {\n", "	if false && aim.Eligible(v, s) {\n", "ops", "TestNodesLeaveEmptyAndOneVoterAtATime"},
-	{"what is about to be written is looked at again", "smallerStep", "\tcase d.shards > 0, d.moving, t.Observed.Database.Unassigned > 0, joined != nil", "	case joined != nil", "ops", "TestAShardThatComesBackBeforeTheWriteKeepsTheNodes"},
+	{"what is about to be written is looked at again", "staysEmpty", "\tcase d.shards > 0, d.moving, t.Observed.Database.Unassigned > 0, joined != nil", "	case joined != nil", "ops", "TestAShardThatComesBackBeforeTheWriteKeepsTheNodes"},
 	{"a group that is removed has no pod left", "removeSet", "\t\tif p.Set == sh.Set {\n\t\t\tt.Wait", "\t\tif false {\n\t\t\tt.Wait", "ops", "TestAGroupIsRemovedWhenItsLastPodIsGone"},
 	{"nothing begins while exclusions are ours", "start", "\tif x := t.Record.Exclusions; x != nil {\n", "\tif x := t.Record.Exclusions; x != nil && x.IDs == \"\" {\n", "ops", "TestNothingBeginsBeforeExclusionsAreGivenBack"},
 	{"replicas never go below what is live", "replicas", "return max(s.Replicas, live.Replicas)", "return s.Replicas", "ops", "TestNodesThatOthersHaveAddedStay"},

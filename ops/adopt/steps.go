@@ -79,12 +79,13 @@ func Steps(r *Reading, wish Wish) []Step {
 		return append(turning(r), writtenBack(r)...)
 	case wish.Back:
 		return append(turning(r), stepsBack(r)...)
-	case r.Written != nil:
-		return writtenSteps(r, wish)
 	}
 	var out []Step
 	if r.Saved == nil {
 		out = append(out, Step{Verb: Save, Object: guardMap(r), Words: "keep every object as it is, for the way back"})
+	}
+	if r.Written != nil {
+		return append(out, writtenSteps(r, wish)...)
 	}
 	done := r.saved().Adopted()
 	if len(r.Database.Left) > 0 && !done && (wish.Reset || len(r.saved().Settings) > 0) {
@@ -102,7 +103,7 @@ func Steps(r *Reading, wish Wish) []Step {
 	out = append(append(out, closed...), detaching(r)...)
 	if !done {
 		for _, name := range r.setNames() {
-			out = append(out, taking(r, name)...)
+			out = append(out, taking(r, name, "make it again around its pods: the same pod template, clean claim templates, no owner, stevedore's label")...)
 		}
 		out = append(out, Step{Verb: Note, Object: guardMap(r), Words: "note that every StatefulSet was taken over"})
 	}
@@ -235,8 +236,8 @@ func (r *Reading) clusterID() string {
 
 // taking recreates a StatefulSet around its pods: only so its claim templates lose the owner that
 // each later claim would be born with.
-func taking(r *Reading, name string) []Step {
-	return recreating(r, Step{Verb: Create, Object: "StatefulSet " + name, Words: "make it again around its pods: the same pod template, clean claim templates, no owner, stevedore's label", Name: name})
+func taking(r *Reading, name, words string) []Step {
+	return recreating(r, Step{Verb: Create, Object: "StatefulSet " + name, Words: words, Name: name})
 }
 
 // recreating deletes a StatefulSet without its pods and makes it again, as stevedore's or with its owner, and waits until it has them.
@@ -285,14 +286,7 @@ func finishing(r *Reading) []Step {
 
 // stepsBack are what is left to give back.
 func stepsBack(r *Reading) []Step {
-	var out, sets, closed []Step
-	for _, name := range r.setNames() {
-		sets = append(sets, returning(r, name)...)
-	}
-	if r.loose(sets) {
-		closed = closing(r)
-	}
-	out = slices.Concat(closed, sets)
+	out, closed := setsBack(r, "make it again around its pods, with its owner")
 	for i := range r.saved().Objects {
 		if d := r.lacks(&r.Saved.Objects[i]); d != nil {
 			out = append(out, Step{Verb: Attach, Object: d.String(), Words: "give it back its owner and its labels", Name: d.Name, UID: d.UID, Dependent: d})
@@ -337,9 +331,15 @@ func (r *Reading) lacks(was *SavedObject) *Dependent {
 	})
 }
 
-// returning recreates a StatefulSet as crate-operator's.
-func returning(r *Reading, name string) []Step {
-	return recreating(r, Step{Verb: Create, Object: "StatefulSet " + name, Words: "make it again around its pods, with its owner", Name: name, Owned: true})
+// setsBack recreates each StatefulSet as it was, under a budget that keeps every pod where one is away from its pods.
+func setsBack(r *Reading, words string) (out, closed []Step) {
+	for _, name := range r.setNames() {
+		out = append(out, recreating(r, Step{Verb: Create, Object: "StatefulSet " + name, Words: words, Name: name, Owned: true})...)
+	}
+	if r.loose(out) {
+		closed = closing(r)
+	}
+	return slices.Concat(closed, out), closed
 }
 
 // String says in a sentence what is done to which object.

@@ -93,11 +93,7 @@ type Target struct {
 // writtenSteps are what is left to do with a cluster whose StatefulSets somebody wrote.
 func writtenSteps(r *Reading, wish Wish) []Step {
 	var out, closed []Step
-	if r.Saved == nil {
-		out = append(out, Step{Verb: Save, Object: guardMap(r), Words: "keep every object as it is, for the way back"})
-	}
-	done := r.saved().Adopted()
-	if !done {
+	if !r.saved().Adopted() {
 		out = append(out, holding(r)...)
 		out = append(out, introducing(r)...)
 		out = append(out, marking(r)...)
@@ -106,7 +102,7 @@ func writtenSteps(r *Reading, wish Wish) []Step {
 		}
 		out = append(out, closed...)
 		for _, name := range r.setNames() {
-			out = append(out, rewritten(taking(r, name), "make it again around its pods: the same pod template with stevedore's labels, claims that have them too, podManagementPolicy Parallel")...)
+			out = append(out, taking(r, name, "make it again around its pods: the same pod template with stevedore's labels, claims that have them too, podManagementPolicy Parallel")...)
 		}
 		out = append(out, Step{Verb: Note, Object: guardMap(r), Words: "note that every StatefulSet was taken over"})
 	}
@@ -115,16 +111,6 @@ func writtenSteps(r *Reading, wish Wish) []Step {
 
 // guardMap is the ConfigMap in which the cluster is kept as it was.
 func guardMap(r *Reading) string { return "ConfigMap " + Guard(r.Cluster) }
-
-// rewritten gives the steps that make a StatefulSet again other words.
-func rewritten(steps []Step, words string) []Step {
-	for i := range steps {
-		if steps[i].Verb == Create {
-			steps[i].Words = words
-		}
-	}
-	return steps
-}
 
 // holding sees to it that no controller restarts a pod: before anything else, and by itself.
 func holding(r *Reading) (out []Step) {
@@ -193,14 +179,7 @@ func marking(r *Reading) (out []Step) {
 // writtenBack are what is left to give back. The update strategy goes back last, and only where every
 // pod is of the template that the StatefulSet has: its controller would restart the others.
 func writtenBack(r *Reading) []Step {
-	var out, sets, closed []Step
-	for _, name := range r.setNames() {
-		sets = append(sets, rewritten(returning(r, name), "make it again around its pods, as it was but for its update strategy")...)
-	}
-	if r.loose(sets) {
-		closed = closing(r)
-	}
-	out = slices.Concat(closed, sets)
+	out, closed := setsBack(r, "make it again around its pods, as it was but for its update strategy")
 	for p := range model.Each(r.Pods) {
 		if p.Marks > 0 && !p.Deleting {
 			out = append(out, Step{Verb: Unmark, Object: "pod " + p.Name, Name: p.Name, UID: p.UID, Words: "take stevedore's labels off it"})

@@ -149,13 +149,13 @@ func repository(t *pass.Pass) bool {
 func notReady(t *pass.Pass) string {
 	b := t.Record.Backups
 	_, missing := versions(&t.View)
-	failed := slices.IndexFunc(t.Observed.Failures, func(f model.Failure) bool { return f.Action.Kind == model.ActionSetRepository })
+	failed := model.Find(t.Observed.Failures, func(f *model.Failure) bool { return f.Action.Kind == model.ActionSetRepository })
 	why := "its nodes are to verify it now"
 	switch {
 	case missing != "":
 		why = "it needs Secret " + missing
-	case failed >= 0:
-		why = "CrateDB does not accept it: " + t.Observed.Failures[failed].Message
+	case failed != nil:
+		why = "CrateDB does not accept it: " + failed.Message
 	case b.Foreign != "":
 		why = "it has snapshot " + b.Foreign + ", which is not stevedore's"
 	case t.Record.Operation != nil:

@@ -259,8 +259,8 @@ func selected(t *pass.Pass) (tables, why string) {
 	v, b := &t.View, t.Record.Backups
 	backups := v.Desired.Backups
 	var named []string
-	if i := slices.IndexFunc(backups.Schedules, func(s definition.BackupSchedule) bool { return s.Name == b.Due.Schedule }); i >= 0 {
-		named = backups.Schedules[i].Tables
+	if s := model.Find(backups.Schedules, func(s *definition.BackupSchedule) bool { return s.Name == b.Due.Schedule }); s != nil {
+		named = s.Tables
 	}
 	db := &v.Observed.Database
 	if !db.UnreadableKnown {

@@ -223,8 +223,8 @@ func noteBudget(t *pass.Pass, note string) {
 
 // closedBudget reports once that no node could be evicted for too long.
 func closedBudget(t *pass.Pass, down int) {
-	i := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return names.IsDataBudget(b.Name, t.Desired.Name) })
-	if i < 0 || t.Record.Budgets[i].MaxUnavailable > 0 {
+	b := model.Find(t.Record.Budgets, func(b *model.Budget) bool { return names.IsDataBudget(b.Name, t.Desired.Name) })
+	if b == nil || b.MaxUnavailable > 0 {
 		t.Record.Budget.Closed, t.Record.Budget.Reported = time.Time{}, false
 		return
 	}
@@ -268,8 +268,8 @@ func SetBudgets(t *pass.Pass, value func(model.Budget) int) {
 	next := some[:0]
 	for _, name := range t.Desired.Budgets {
 		b := model.Budget{Name: name, MaxUnavailable: 1}
-		if old := slices.IndexFunc(t.Record.Budgets, func(b model.Budget) bool { return b.Name == name }); old >= 0 {
-			b = t.Record.Budgets[old]
+		if old := model.Find(t.Record.Budgets, func(b *model.Budget) bool { return b.Name == name }); old != nil {
+			b = *old
 		}
 		b.MaxUnavailable = value(b)
 		next = append(next, b)

@@ -99,9 +99,7 @@ func (f *Forecast) Filtered() []model.Reason {
 		case !f.Own.overrides(t, f.Leaving):
 		case f.Extend && f.Own.extendable(t):
 		case t.OwnDecide(f.version):
-			if words := t.Name + ": " + f.Own.Freed(t); !slices.Contains(alone, words) {
-				alone = append(alone, words)
-			}
+			alone = model.Once(alone, t.Name+": "+f.Own.Freed(t))
 		default:
 			own = append(own, t.Name)
 		}
@@ -139,8 +137,8 @@ func (f *Forecast) TableExclusions(leaving []*model.Node) (out []model.TableExcl
 		}
 		before := t.Exclude["_id"]
 		for _, o := range all {
-			if whole(o) == whole(t) && o.Exclude["_id"] != before && !slices.Contains(uneven, whole(t)) {
-				uneven = append(uneven, whole(t))
+			if whole(o) == whole(t) && o.Exclude["_id"] != before {
+				uneven = model.Once(uneven, whole(t))
 			}
 		}
 		out = append(out, model.TableExclusion{Name: whole(t), Before: before})
@@ -224,16 +222,12 @@ func (l *leftZones) add(t *model.Table, usable []*model.Node, attribute string, 
 	case f.zonesHold(f.remaining, usable, attribute, copies, nil):
 		l.yellow = append(l.yellow, t.Name)
 		values, _ := zonesOf(f.remaining, attribute, nil)
-		if words := fmt.Sprintf("cluster.routing.allocation.awareness.force.%s.values (%s)", attribute, strings.Join(missing(values, forced), ", ")); !slices.Contains(l.force, words) {
-			l.force = append(l.force, words)
-		}
+		l.force = model.Once(l.force, fmt.Sprintf("cluster.routing.allocation.awareness.force.%s.values (%s)", attribute, strings.Join(missing(values, forced), ", ")))
 	default:
 		return false
 	}
 	for _, z := range lost {
-		if z = attribute + " " + z; !slices.Contains(l.zones, z) {
-			l.zones = append(l.zones, z)
-		}
+		l.zones = model.Once(l.zones, attribute+" "+z)
 	}
 	return true
 }

@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -21,11 +20,9 @@ func (f *Forecast) held() []model.Reason {
 			continue
 		}
 		copied := homeless{table: t, moves: true, primary: s.Primary}
-		if named := t.Name + " (" + t.Enable + ")"; copied.held() != "" && !slices.Contains(tables, named) {
-			tables = append(tables, named)
-			if statement := alters(t) + ` RESET ("routing.allocation.enable")`; !slices.Contains(statements, statement) {
-				statements = append(statements, statement)
-			}
+		if copied.held() != "" {
+			tables = model.Once(tables, t.Name+" ("+t.Enable+")")
+			statements = model.Once(statements, alters(t)+` RESET ("routing.allocation.enable")`)
 		}
 	}
 	if len(tables) > 0 {

@@ -133,11 +133,8 @@ func (f *OwnFilters) during() *model.Database {
 func (f *OwnFilters) Pinned() []string {
 	var out []string
 	for _, t := range f.tables() {
-		if !f.extendable(t) || slices.Contains(out, whole(t)) {
-			continue
-		}
-		if _, pinned, _ := f.home(t); pinned {
-			out = append(out, whole(t))
+		if _, pinned, _ := f.home(t); pinned && f.extendable(t) {
+			out = model.Once(out, whole(t))
 		}
 	}
 	return out

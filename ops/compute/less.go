@@ -1,8 +1,6 @@
 package compute
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
@@ -17,12 +15,12 @@ func Less(t *pass.Pass) {
 		return
 	}
 	for c := range model.Each(t.Desired.Computes) {
-		was := slices.IndexFunc(t.Record.Computes, func(g model.GroupCompute) bool { return g.Group == c.Group && g.Masters == c.Masters })
-		if was < 0 || t.Record.Computes[was].Compute == c.Compute {
+		was := model.Find(t.Record.Computes, func(g *model.GroupCompute) bool { return g.Group == c.Group && g.Masters == c.Masters })
+		if was == nil || was.Compute == c.Compute {
 			continue
 		}
 		has := func(p *model.Pod) bool { return view.Outdated(&t.View, p) || view.PendingRestart(&t.View, p.Set) }
-		limits, heaps := Shrinking(&t.Record.Computes[was], c)
+		limits, heaps := Shrinking(was, c)
 		if use := HeapInUse(&t.Observed, &t.Desired, c, has); use.Node != "" || use.Unknown > 0 {
 			t.Waits(gates.LessMemory(c.Group, limits, heaps, &use))
 		}
@@ -40,21 +38,19 @@ func Shrinking(before, after *model.GroupCompute) (limits, heaps [2]int64) {
 
 // HeapInUse is what is in use of the heaps of those of a group's nodes in whose pods they are.
 func HeapInUse(o *model.Observed, desired *model.Desired, c *model.GroupCompute, in func(p *model.Pod) bool) (use gates.HeapInUse) {
-	set := slices.IndexFunc(desired.Sets, func(s model.Set) bool { return s.Group == c.Group && s.Dedicated == c.Masters })
-	if set < 0 {
+	set := model.Find(desired.Sets, func(s *model.Set) bool { return s.Group == c.Group && s.Dedicated == c.Masters })
+	if set == nil {
 		return use
 	}
 	for p := range model.Each(o.Pods) {
-		if p.Set != desired.Sets[set].Name || !in(p) {
+		if p.Set != set.Name || !in(p) {
 			continue
 		}
-		n := slices.IndexFunc(o.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })
-		switch {
-		case n < 0 || o.Database.Nodes[n].Heap.Max <= 0:
+		switch n := model.Find(o.Database.Nodes, func(n *model.Node) bool { return n.Name == p.NodeName }); {
+		case n == nil || n.Heap.Max <= 0:
 			use.Unknown++
-		case use.Node == "" || o.Database.Nodes[n].Heap.Used > use.Used:
-			h := o.Database.Nodes[n].Heap
-			use.Node, use.Used, use.Max = p.NodeName, h.Used, h.Max
+		case use.Node == "" || n.Heap.Used > use.Used:
+			use.Node, use.Used, use.Max = p.NodeName, n.Heap.Used, n.Heap.Max
 		}
 	}
 	return use

@@ -187,8 +187,8 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 		if ours && f.Schema == "" {
 			f.Schema = schema // those of another one come next
 		}
-		if ours && schema == f.Schema && !slices.Contains(f.Batch, of) {
-			f.Batch = append(f.Batch, of)
+		if ours && schema == f.Schema {
+			f.Batch = model.Once(f.Batch, of)
 		}
 	}
 	if len(f.Batch) == 0 {

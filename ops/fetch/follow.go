@@ -95,8 +95,8 @@ func notesCame(f *model.Fetch, left []string) {
 		return
 	}
 	for _, table := range f.Batch {
-		if !slices.Contains(left, table) && !slices.Contains(f.Came, table) {
-			f.Came = append(slices.Clone(f.Came), table)
+		if !slices.Contains(left, table) {
+			f.Came = model.Once(f.Came, table)
 		}
 	}
 }

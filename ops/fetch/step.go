@@ -283,20 +283,19 @@ func listTables(t *pass.Pass, f *model.Fetch) {
 		sayProgress(t, f, "the tables of the snapshot are listed")
 		return
 	}
-	i := slices.IndexFunc(db.Listing, func(s model.ListedSnapshot) bool {
+	listed := model.Find(db.Listing, func(s *model.ListedSnapshot) bool {
 		return s.Name == f.Snapshot && s.Repository == f.Repository && !s.Unread()
 	})
-	if i < 0 {
+	if listed == nil {
 		f.Failed, f.Rest = "the repository does not show it, or cannot read it", nil
 		finish(t, f)
 		return
 	}
-	names := db.Listing[i].Names
 	if f.Drill {
-		f.Rest = inTurn(f.Snapshot, names)
+		f.Rest = inTurn(f.Snapshot, listed.Names)
 	}
 	f.Of = len(f.Rest)
-	if lacks := slices.IndexFunc(f.Rest, func(table string) bool { return !slices.Contains(names, table) }); lacks >= 0 {
+	if lacks := slices.IndexFunc(f.Rest, func(table string) bool { return !slices.Contains(listed.Names, table) }); lacks >= 0 {
 		f.Failed = "snapshot " + f.Snapshot + " has no table " + f.Rest[lacks]
 	} else if twice := f.Twice(); twice != "" {
 		f.Failed = "two of the tables would be " + twice

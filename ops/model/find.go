@@ -2,6 +2,7 @@ package model
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -58,6 +59,17 @@ func Texts[T any](all []T, of func(*T) string) []string {
 		}
 	}
 	return out
+}
+
+// Once is a list with each of these that it has not yet.
+func Once(list []string, more ...string) []string {
+	list = slices.Clip(list)
+	for _, one := range more {
+		if !slices.Contains(list, one) {
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
 // Own puts a copy in the place of what a record points to, and gives it to be changed: the record that was read stays as it is.

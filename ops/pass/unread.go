@@ -1,8 +1,6 @@
 package pass
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/view"
 )
@@ -11,12 +9,11 @@ import (
 // answer keeps nodes from being taken down, and nothing else says so.
 func (t *Pass) WatchSlow() {
 	db := &t.Observed.Database
-	i := slices.IndexFunc(db.Unread, func(u model.UnreadPart) bool { return u.Slow })
-	if i < 0 || !t.Record.Bootstrap.Done {
+	part := model.Find(db.Unread, func(u *model.UnreadPart) bool { return u.Slow })
+	if part == nil || !t.Record.Bootstrap.Done {
 		t.Record.Slow = nil
 		return
 	}
-	part := &db.Unread[i]
 	next := model.SlowPart{Part: part.Part, Since: t.Now}
 	if t.Record.Slow != nil && t.Record.Slow.Part == part.Part {
 		next = *t.Record.Slow

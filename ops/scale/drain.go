@@ -168,9 +168,8 @@ func excludeAnother(t *pass.Pass, op *model.Operation, n *model.Node, i int) {
 	}
 	sh.Leaving = slices.Clone(sh.Leaving)
 	sh.Leaving[i].ID = n.ID
-	if ids := model.Listed(t.Record.Exclusions.IDs); !slices.Contains(ids, n.ID) {
-		model.Own(&t.Record.Exclusions).IDs = strings.Join(append(ids, n.ID), ",")
-	}
+	ids := model.Once(model.Listed(t.Record.Exclusions.IDs), n.ID)
+	model.Own(&t.Record.Exclusions).IDs = strings.Join(ids, ",")
 	op.Step, sh.Since = model.StepExclude, t.Now
 }
 
@@ -396,27 +395,36 @@ func smallerStep(t *pass.Pass, op *model.Operation) {
 		aim.SetReplicas(t, sh.Set, to)
 		return
 	}
+	filled, witnessed := staysEmpty(t, op, to)
+	if filled {
+		return
+	}
+	aim.SetReplicas(t, sh.Set, to)
+	if witnessed {
+		shrinkSet(t, op)
+	}
+}
+
+// staysEmpty looks once more at nodes before what cannot be taken back. The drain goes on where something came back between
+// the check and the write, or a witness has seen a shard. witnessed: each witness says that nothing is on them.
+func staysEmpty(t *pass.Pass, op *model.Operation, to int) (filled, witnessed bool) {
+	sh, step := op.Shrink, op.Step
 	d := drained(&t.View, op)
 	drainProgress(t, sh, d)
 	joined, _ := unexcludedNode(&t.View, sh)
 	switch {
 	case d.shards > 0, d.moving, t.Observed.Database.Unassigned > 0, joined != nil, exclude(t, t.Record.Exclusions):
-		// Something came back between the check and the write.
-		sh.Drained, sh.Since = time.Time{}, t.Now
-		if op.Step == model.StepSmaller {
-			op.Step = model.StepDrain
-		}
 	default:
 		waits := t.Waits(evidenceWaits(&t.View, sh, to))
-		if waits && len(t.Observed.Database.Evidence) > 0 {
-			sh.Drained, sh.Since, op.Step = time.Time{}, t.Now, model.StepDrain
-			return
-		}
-		aim.SetReplicas(t, sh.Set, to)
-		if !waits {
-			shrinkSet(t, op)
+		if !waits || len(t.Observed.Database.Evidence) == 0 {
+			return false, !waits
 		}
 	}
+	sh.Drained, sh.Since = time.Time{}, t.Now
+	if op.Step == step {
+		op.Step = model.StepDrain
+	}
+	return true, false
 }
 
 // goneStep waits until the pods are gone and the nodes with them.

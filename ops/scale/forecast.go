@@ -112,11 +112,7 @@ func extendFilters(t *pass.Pass, sets []model.RecordedSet, leaving []*model.Node
 	sh := t.Record.Operation.Shrink
 	f := forecast(&t.View, sh, sets)
 	tables, _ := f.TableExclusions(leaving)
-	for _, table := range f.Own.Pinned() {
-		if !slices.Contains(sh.Pinned, table) {
-			sh.Pinned = append(slices.Clone(sh.Pinned), table)
-		}
-	}
+	sh.Pinned = model.Once(sh.Pinned, f.Own.Pinned()...)
 	return tables
 }
 

@@ -93,31 +93,28 @@ func Grow(t *pass.Pass) {
 		reacknowledge(t)
 		return
 	}
-	op := *t.Record.Operation
-	if growRolledBack(&t.View, &op) && !claimsUnmarked(t, &op) {
+	op := model.Own(&t.Record.Operation)
+	if growRolledBack(&t.View, op) && !claimsUnmarked(t, op) {
 		// What has been added leaves as in any shrink.
 		t.Record.Operation = nil
 		return
 	}
-	if growStuck(&t.View, &op) || view.GrowNotReady(&t.View, &op) {
+	if growStuck(&t.View, op) || view.GrowNotReady(&t.View, op) {
 		// The upgrade, or the restart, brings the template on which they may run.
 		t.Record.Operation = nil
 		return
 	}
-	c := t.Nodes(grown(&t.View, &op))
+	c := t.Nodes(grown(&t.View, op))
 	switch {
 	case !t.Contact():
 		// SystemUser has said why
 	case c.Joined < c.Expected:
 		reason, _ := gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy)
 		t.Wait(reason)
-	case unmade(&t.View, &op):
+	case unmade(&t.View, op):
 		// Of a group without nodes nothing has to join, and its StatefulSet is made while the grow is under way only.
-	case op.Step == model.StepReplicas:
-		op.Step = model.StepAcknowledge
-		t.Record.Operation = &op
-		acknowledge(t, op)
 	default:
+		op.Step = model.StepAcknowledge
 		acknowledge(t, op)
 	}
 	tooLong(t, model.OperationGrow, op, "GrowTimedOut", growWords(op.From, op.To))
@@ -175,12 +172,12 @@ func acknowledgeChecks(t *pass.Pass) {
 	}
 }
 
-func acknowledge(t *pass.Pass, op model.Operation) {
+func acknowledge(t *pass.Pass, op *model.Operation) {
 	words := growWords(op.From, op.To) + ": all nodes have joined"
 	switch {
 	case t.Waits(gates.NodeChecks(t.Observed.Database.ChecksKnown, openChecks(&t.View))):
 		acknowledgeChecks(t)
-	case !setting.GrownExcluded(t, &op):
+	case !setting.GrownExcluded(t, op):
 		t.Record.Operation = nil
 		aim.Outcome(t, model.OperationGrow, model.StatusSuccess, "", scaleReport(op, "GrowSucceeded", words))
 	case Unfinished(&t.View):
@@ -193,7 +190,7 @@ func acknowledge(t *pass.Pass, op model.Operation) {
 }
 
 // tooLong reports once that it takes too long; work goes on.
-func tooLong(t *pass.Pass, kind model.OperationKind, op model.Operation, reason, what string) {
+func tooLong(t *pass.Pass, kind model.OperationKind, op *model.Operation, reason, what string) {
 	if words := aim.TakesTooLong(t, view.ScaleLimit(&t.View)); words != "" {
 		r := scaleReport(op, reason, what+words)
 		r.Warning = true
@@ -201,7 +198,7 @@ func tooLong(t *pass.Pass, kind model.OperationKind, op model.Operation, reason,
 	}
 }
 
-func scaleReport(op model.Operation, reason, message string) model.Report {
+func scaleReport(op *model.Operation, reason, message string) model.Report {
 	r := model.Report{Event: model.EventScale, Operation: "update", Action: "scale", Reason: reason, Message: message}
 	for i, s := range op.To {
 		if s.Group == names.MasterGroup {

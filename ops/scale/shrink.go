@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
@@ -197,9 +196,9 @@ func Shrink(t *pass.Pass) {
 		nextShrink(t, op)
 	}
 	if op := t.Record.Operation; aim.Shrinking(&t.View) && op.Shrink.Replaces != "" {
-		tooLong(t, model.OperationShrink, *op, "ShrinkTimedOut", "draining the node of pod "+op.Shrink.Replaces+" for its disks")
+		tooLong(t, model.OperationShrink, op, "ShrinkTimedOut", "draining the node of pod "+op.Shrink.Replaces+" for its disks")
 	} else if aim.Shrinking(&t.View) {
-		tooLong(t, model.OperationShrink, *op, "ShrinkTimedOut", shrinkWords(op.From, op.To))
+		tooLong(t, model.OperationShrink, op, "ShrinkTimedOut", shrinkWords(op.From, op.To))
 	}
 }
 
@@ -320,7 +319,7 @@ func shrinkAcknowledge(t *pass.Pass, op *model.Operation) {
 	if pinned := op.Shrink.Pinned; len(pinned) > 0 {
 		words += "; the filters of " + strings.Join(pinned, ", ") + " were given back and name only nodes that have left: a copy that is lost is allocated nowhere, so change these filters or reset them"
 	}
-	aim.Outcome(t, model.OperationShrink, model.StatusSuccess, "", scaleReport(*op, "ShrinkSucceeded", words))
+	aim.Outcome(t, model.OperationShrink, model.StatusSuccess, "", scaleReport(op, "ShrinkSucceeded", words))
 }
 
 // drainNotDesired: nobody asks for what the node is drained for or consents to it any more. That is to leave a zone, or to have
@@ -341,18 +340,23 @@ func drainNotDesired(v *view.View, sh *model.Shrink) bool {
 // deleteClaims decides the deletion of the claims of a node that was found empty. Kubernetes keeps
 // them, and their volumes, until its pod goes.
 func deleteClaims(t *pass.Pass, op *model.Operation) {
-	a := lookOnceMore(t, op.Shrink, 0)
-	var claims []string
-	for _, c := range aim.OtherClaims(&t.View, view.PodNamed(&t.View, op.Shrink.Replaces)) {
-		if !c.Terminating || !c.Replace {
-			claims = append(claims, c.Name+"/"+c.UID)
-		}
-	}
+	claims := claimsLeft(&t.View, op.Shrink)
 	if len(claims) == 0 {
 		return // somebody has deleted them, and agreed
 	}
+	a := lookOnceMore(t, op.Shrink, 0)
 	a.Kind, a.Claims = model.ActionDeleteClaims, strings.Join(claims, ",")
 	t.Decision.Disruptive = &a
+}
+
+// claimsLeft are the claims of a node that come to other volumes, and are still to be deleted.
+func claimsLeft(v *view.View, sh *model.Shrink) (left []string) {
+	for _, c := range aim.OtherClaims(v, view.PodNamed(v, sh.Replaces)) {
+		if !c.Terminating || !c.Replace {
+			left = append(left, c.Name+"/"+c.UID)
+		}
+	}
+	return left
 }
 
 // restartsReplaced lets a pod go whose claims are deleted, behind every gate of a restart.
@@ -367,29 +371,14 @@ func restartsReplaced(t *pass.Pass, revision string) {
 // claimsStep repeats the deletion until it is seen, while the node is empty. Then the pod is
 // restarted behind every gate, and no shard comes back to it before.
 func claimsStep(t *pass.Pass, op *model.Operation) {
-	sh := op.Shrink
-	left := false
-	for _, c := range aim.OtherClaims(&t.View, view.PodNamed(&t.View, sh.Replaces)) {
-		left = left || !c.Terminating || !c.Replace
-	}
-	if !left {
+	if len(claimsLeft(&t.View, op.Shrink)) == 0 {
 		restartsReplaced(t, op.Revision)
 		return
 	}
 	if drainReading(t, op) {
 		return
 	}
-	d := drained(&t.View, op)
-	drainProgress(t, sh, d)
-	joined, _ := unexcludedNode(&t.View, sh)
-	empty := d.shards == 0 && !d.moving && t.Observed.Database.Unassigned == 0
-	reason, waits := evidenceWaits(&t.View, sh, 0)
-	switch {
-	case !empty, joined != nil, exclude(t, t.Record.Exclusions), waits && len(t.Observed.Database.Evidence) > 0:
-		// Something came back between the check and the write, or a witness has seen a shard.
-		op.Step, sh.Since, sh.Drained = model.StepDrain, t.Now, time.Time{}
-	case t.Waits(view.ClusterHealthWaits(&t.View, false)), t.Waits(reason, waits):
-	default:
+	if _, witnessed := staysEmpty(t, op, 0); witnessed && !t.Waits(view.ClusterHealthWaits(&t.View, false)) {
 		deleteClaims(t, op)
 	}
 }

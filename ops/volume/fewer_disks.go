@@ -86,8 +86,8 @@ func noteDone(t *pass.Pass) {
 		r := t.Record.Operation.Restart
 		p := view.PodNamed(&t.View, r.Pod)
 		back := p != nil && p.UID != r.PodUID // it was made while the template did without a disk for it
-		if back && r.Removes == r.PodUID && p.Unused != "" && !slices.Contains(done, p.UID) {
-			done = append(done, p.UID)
+		if back && r.Removes == r.PodUID && p.Unused != "" {
+			done = model.Once(done, p.UID)
 		}
 		if back || keepsAll(t) {
 			widens(t) // the next pod of its name has the disk, whatever becomes of this one, and whatever is pushed

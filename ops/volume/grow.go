@@ -229,8 +229,8 @@ func modified(v *view.View) string {
 		}
 	}
 	for g := range each(v) {
-		if !g.classed() && !slices.Contains(sets, g.Set) {
-			sets = append(sets, g.Set)
+		if !g.classed() {
+			sets = model.Once(sets, g.Set)
 		}
 	}
 	return strings.Join(sets, ",")

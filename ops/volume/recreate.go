@@ -168,12 +168,7 @@ func noteShrunk(t *pass.Pass, r *model.Recreation) {
 	if t.Record.Replacing == nil {
 		return
 	}
-	all := model.Listed(t.Record.Replacing.Smaller)
-	for _, of := range r.Shrunk() {
-		if !slices.Contains(all, of) {
-			all = append(all, of)
-		}
-	}
+	all := model.Once(model.Listed(t.Record.Replacing.Smaller), r.Shrunk()...)
 	model.Own(&t.Record.Replacing).Smaller = strings.Join(all, ",")
 }
 
