@@ -342,6 +342,25 @@ func TestADrillOfATableThatNeverComesEnds(t *testing.T) {
 	assert.Empty(t, w.restored)
 }
 
+// A drill gives way to each snapshot that is due, and its tables are asked for once more after that. A table that never
+// comes was waited for from the beginning each time, and with a snapshot each few minutes the drill never ended.
+func TestADrillOfATableThatNeverComesEndsThoughItGivesWay(t *testing.T) {
+	w := drilledWorld(t)
+	w.needs = 1_000_000
+	drills := func() {
+		w.drilling()
+		afterPasses(t, w, 5)
+		w.ahead(6 * time.Minute)
+	}
+	drills()
+	w.commands.BackupAt = w.now.UTC().Format(time.RFC3339)
+	w.until(func() bool { return len(w.restored) == 0 })
+	drills()
+	assert.Empty(t, w.record.Backups.Fetch.Failed)
+	afterPasses(t, w, 2)
+	assert.Contains(t, w.record.Backups.Fetch.Failed, "nothing came for 10m0s")
+}
+
 // The node that answered first was behind, or the repository held the statement until later.
 func TestWhatIsLeftOfADrillIsFoundLater(t *testing.T) {
 	w := drilledWorld(t)

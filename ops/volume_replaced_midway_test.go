@@ -227,6 +227,43 @@ func TestWhichNodeIsDrainedNextForAnotherVolume(t *testing.T) {
 	}
 }
 
+// A node whose claims are being deleted by agreement is drained whatever size is desired: where pods lack a disk, their
+// restarts come before nodes leave, and that of its pod waits for its only copies.
+func TestANodeThatLosesItsVolumeIsDrainedThoughNodesAreToLeave(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		so   func(s *situation)
+		next string
+	}{
+		{"none is being deleted", func(*situation) {}, ""},
+		{"one of a node that stays", func(s *situation) { s.deletes(1, true) }, hot + "-1"},
+		{"one of the node that leaves: it is drained for that", func(s *situation) { s.deletes(2, true) }, ""},
+		{"the same, which lacks a disk and restarts before", func(s *situation) {
+			s.deletes(2, true)
+			s.podOf(hot + "-2").Volumes = "debug"
+		}, hot + "-2"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := situated(t)
+			s.d.Sets = slices.Clone(s.d.Sets)
+			s.d.Sets[0].Replicas = 2
+			s.d.Operations.Consent = append(slices.Clone(s.d.Operations.Consent), definition.ConsentTwoMasters)
+			c.so(s)
+			d := s.decide()
+			for range 2 { // and it goes on
+				next := ""
+				if op := d.Record.Operation; op != nil && op.Kind == model.OperationReplace {
+					next = op.Shrink.Replaces
+					assert.NotEqual(t, model.StepInclude, op.Step)
+				}
+				assert.Equal(t, c.next, next, "%v %v", d.Waits, d.Refusals)
+				s.r = d.Record
+				d = s.decide()
+			}
+		})
+	}
+}
+
 // Seed 5000349823: the record was lost after stevedore had deleted a claim for a smaller one, and shards came back to its node.
 // A larger claim may be somebody's, and stays; this one goes in any case, and its node is drained before.
 func TestALargerClaimWhoseVolumeMayGoIsReplacedWithoutTheRecord(t *testing.T) {
@@ -279,6 +316,7 @@ func TestAnExclusionIsKeptUntilTheVolumeHasGone(t *testing.T) {
 		{"its pod is there", func(*situation, *model.Pod) {}, true},
 		{"its pod is not ready", func(_ *situation, p *model.Pod) { p.Ready = false }, true},
 		{"a person releases the cluster", func(s *situation, _ *model.Pod) { s.d.Released = true }, false},
+		{"its group has left the definition", func(s *situation, p *model.Pod) { s.d.Sets, p.Volumes = nil, "debug" }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := situated(t)

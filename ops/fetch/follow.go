@@ -40,7 +40,7 @@ func follow(t *pass.Pass, f *model.Fetch) {
 	switch {
 	case f.Aborted && len(left) > 0:
 		lose(t, f, left, aborted)
-	case running && t.Elapsed(f.Moved) >= stalledFor:
+	case running && f.Stalled+t.Elapsed(f.Moved) >= stalledFor:
 		lose(t, f, left, fmt.Sprintf("nothing came for %s", stalledFor))
 	case running:
 		f.Suspect = time.Time{}
@@ -103,7 +103,7 @@ func notesCame(f *model.Fetch, left []string) {
 
 // come notes the tables that are there, but for those that are lost.
 func come(t *pass.Pass, f *model.Fetch, lost []string) {
-	f.Took += t.Elapsed(f.Asked)
+	f.Took, f.Stalled = f.Took+t.Elapsed(f.Asked), 0
 	for _, table := range f.Batch {
 		if slices.Contains(lost, table) {
 			continue
@@ -172,8 +172,12 @@ func fails(f *model.Fetch, why string) {
 	}
 }
 
-// yield has a drill give way: what came is dropped, and comes again later.
+// yield has a drill give way: what came is dropped, and comes again later. How long nothing came is kept: else a shard
+// whose file is lost would be waited for for ever where snapshots are taken more often than each stalledFor.
 func yield(t *pass.Pass, f *model.Fetch, why string) {
+	if f.Step == model.FetchRunning {
+		f.Stalled = min(f.Stalled+t.Elapsed(f.Moved), stalledFor-time.Minute)
+	}
 	f.Yields, f.Step = why, model.FetchDrop
 	if f.Since.IsZero() {
 		f.Since = t.Now

@@ -61,6 +61,8 @@ type Fetch struct {
 	Moved    time.Time `json:"moved,omitzero"`
 	Progress int64     `json:"progress,omitempty"`
 	Suspect  time.Time `json:"suspect,omitzero"`
+	// Stalled is for how long nothing came before a drill gave way: these tables are asked for once more.
+	Stalled time.Duration `json:"stalled,omitempty"`
 	// Yields is why a drill gives way, "" for not, and Since since when something waits for it.
 	Yields string    `json:"yields,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
@@ -193,7 +195,7 @@ func (f *Fetch) equal(o *Fetch) bool {
 	}
 	switch {
 	case f.Drill != o.Drill, f.Command != o.Command, f.Repository != o.Repository, f.Snapshot != o.Snapshot, f.Schema != o.Schema, f.Step != o.Step, f.Of != o.Of:
-	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields, f.Presumed != o.Presumed:
+	case f.Done != o.Done, f.Compared != o.Compared, f.Bytes != o.Bytes, f.Took != o.Took, f.Stalled != o.Stalled, f.Progress != o.Progress, f.Failed != o.Failed, f.Yields != o.Yields, f.Presumed != o.Presumed:
 	case f.Singly != o.Singly, f.Tried != o.Tried, f.Sent != o.Sent, f.Aborted != o.Aborted, f.Verb != o.Verb, f.Index != o.Index, f.Dry != o.Dry, f.Said != o.Said, f.Held != o.Held:
 	case !f.Taken.Equal(o.Taken), !f.Began.Equal(o.Began), !f.Asked.Equal(o.Asked), !f.Moved.Equal(o.Moved), !f.Suspect.Equal(o.Suspect), !f.Since.Equal(o.Since):
 	case !slices.Equal(f.Rest, o.Rest), !slices.Equal(f.Batch, o.Batch), !slices.Equal(f.Came, o.Came), !slices.Equal(f.Skipped, o.Skipped), !slices.Equal(f.Stays, o.Stays):

@@ -100,11 +100,12 @@ func DrainAgain(t *pass.Pass) bool {
 // StatefulSet makes such ones; nil where there is none. Of those whose claims are being deleted one comes
 // first that may go.
 func nextReplaced(v *view.View, begun bool) *model.Pod {
-	if !aim.MayReplace(v) || v.Rejected || v.Suspending || view.Unequal(v) {
+	if !aim.MayReplace(v) || v.Rejected || v.Suspending || !begun && view.Unequal(v) {
 		return nil
 	}
 	due := func(p *model.Pod) bool {
-		return begun == (view.DeletedClaim(v, p) != nil) && len(aim.OtherClaims(v, p)) > 0 && len(aim.OtherVolumes(v, p.Set)) == 0
+		others := len(aim.OtherClaims(v, p)) > 0 && len(aim.OtherVolumes(v, p.Set)) == 0
+		return others && begun == (view.DeletedClaim(v, p) != nil) && view.ComesBack(v, p)
 	}
 	if begun {
 		if p := lowest(v, func(p *model.Pod) bool { return due(p) && view.ReplacesVolume(v, p) }); p != nil {

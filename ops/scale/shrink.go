@@ -156,7 +156,7 @@ func Shrink(t *pass.Pass) {
 	op.Revision, op.To = t.Desired.Revision, shrunk(&t.View, op)
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, sh) || drainNotDesired(&t.View, sh)
+	back := retargeted && !losesVolume(&t.View, sh) || NeedsNodesFirst(&t.View) || dataFirst(&t.View, sh) || drainNotDesired(&t.View, sh)
 	// So does one for which a pod is missing that does not come back before its StatefulSet is recreated.
 	held := view.AnyBehindMissingDisk(&t.View)
 	back = aim.DrainStops(&t.View) || held || back && !view.Refilled(&t.View)
@@ -200,6 +200,13 @@ func Shrink(t *pass.Pass) {
 	} else if aim.Shrinking(&t.View) {
 		tooLong(t, model.OperationShrink, op, "ShrinkTimedOut", shrinkWords(op.From, op.To))
 	}
+}
+
+// losesVolume reports whether claims of the node that is drained in place are being deleted: it is drained whatever size
+// is desired, as its pod does not restart before that.
+func losesVolume(v *view.View, sh *model.Shrink) bool {
+	p := view.PodNamed(v, sh.Replaces)
+	return p != nil && view.ComesBack(v, p) && view.DeletedClaim(v, p) != nil
 }
 
 // leavesBeforeUpgrade says whose the claims are of a group that came with the cluster, never

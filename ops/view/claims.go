@@ -118,11 +118,17 @@ func MajorityWithout(v *View, p *model.Pod) bool {
 // has to name it, for the record may be lost.
 func DrainedForNewVolume(v *View) *model.Pod {
 	for p := range excluded(v) {
-		if p.Ordinal < Target(v, p.Set) && losesAnyVolume(v, p) {
+		if ComesBack(v, p) && losesAnyVolume(v, p) {
 			return p
 		}
 	}
 	return nil
+}
+
+// ComesBack reports whether a pod that goes is to come back: it stays, or it lacks a disk, which all pods get before
+// any of them leaves.
+func ComesBack(v *View, p *model.Pod) bool {
+	return p.Ordinal < Target(v, p.Set) || v.DesiredSet(p.Set) != nil && uneven(v, p)
 }
 
 // Refilled reports whether the only copy of a shard has come back to the node of such a pod: filters that others
