@@ -94,3 +94,41 @@ func TestAClaimWhoseGrowIsForgottenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T
 		})
 	}
 }
+
+// Seed 6300015222: a node came with a grow and left at once, and the watch of claims showed nothing of its claim. Nobody could
+// say later whose that is, and the group grew no more.
+func TestAClaimThatIsNotSeenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(*situation, *model.Pod)
+		written []string
+	}{
+		{"its node leaves", func(*situation, *model.Pod) {}, []string{"data0-" + hot + "-2", "data1-" + hot + "-2"}},
+		{"its node does not use one of them", func(_ *situation, p *model.Pod) { p.Unused = "data1" }, []string{"data0-" + hot + "-2"}},
+		{"one is seen", func(s *situation, p *model.Pod) {
+			s.o.Claims = append(s.o.Claims, model.Claim{Name: "data1-" + p.Name, Set: hot, Ordinal: 2, ClusterID: "id-1", Version: s.d.Version})
+		}, []string{"data0-" + hot + "-2"}},
+		{"its node stays", func(s *situation, _ *model.Pod) { s.d.Sets[0].Replicas = 3 }, nil},
+		{"its pod is not ready", func(_ *situation, p *model.Pod) { p.Ready = false }, nil},
+		{"its node is another cluster's", func(s *situation, _ *model.Pod) { s.o.Database.Pods[2].ClusterID = "id-2" }, nil},
+		{"nobody knows what it mounts", func(_ *situation, p *model.Pod) { p.Volumes = "" }, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.o.Pods, s.o.Database.Pods, s.d.Sets = slices.Clone(s.o.Pods), slices.Clone(s.o.Database.Pods), slices.Clone(s.d.Sets)
+			s.o.Claims = slices.DeleteFunc(slices.Clone(s.o.Claims), func(c model.Claim) bool { return c.Set == hot && c.Ordinal == 2 })
+			s.d.Sets[0].Replicas, s.d.Revision = 2, "rev-2"
+			p := s.podOf(hot + "-2")
+			p.Volumes = "data0,data1"
+			c.change(s, p)
+			var written []string
+			for _, a := range s.decide().Harmless {
+				if a.Kind == model.ActionAnnotateClaim {
+					written = append(written, a.Claim)
+					assert.Equal(t, []string{"id-1", s.d.Version}, []string{a.ClusterID, a.Version})
+				}
+			}
+			assert.Equal(t, c.written, written)
+		})
+	}
+}

@@ -391,7 +391,7 @@ func (w *world) changesDisks() bool {
 // looks at them in a world in which each has one.
 func (w *world) volumesOf(p *pod) string {
 	if !w.disked() {
-		return ""
+		return dataClaim
 	}
 	return strings.TrimSuffix(dataClaim+","+p.disks.String(), ",")
 }

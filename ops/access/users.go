@@ -180,15 +180,38 @@ func Claims(t *pass.Pass) {
 			t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID, Version: p.Version})
 			continue
 		}
-		if p == nil || !p.Ready || !p.Uses(c.Template) {
+		if p == nil || !p.Uses(c.Template) {
 			continue // it may have the disk after its restart, and has not written to it
 		}
-		a := t.Answer(p.Name)
-		if a == nil || a.ClusterID != t.Record.ClusterID || a.Version == "" {
-			continue
-		}
-		if c.ClusterID == "" || c.Version == "" || gates.Compare(a.Version, c.Version) > 0 {
+		if a := answer(&t.View, p); a != nil && (c.ClusterID == "" || c.Version == "" || gates.Compare(a.Version, c.Version) > 0) {
 			t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID, Version: a.Version})
 		}
 	}
+	leavingClaims(t)
+}
+
+// leavingClaims writes it also on claims that the watch does not show yet, of nodes that are to leave: once such a node
+// has left, nobody says any more whose the claim is, and no node would come onto it.
+func leavingClaims(t *pass.Pass) {
+	for i := range t.Observed.Pods {
+		p := &t.Observed.Pods[i]
+		a := answer(&t.View, p)
+		if a == nil || p.Ordinal < view.Target(&t.View, p.Set) {
+			continue
+		}
+		for _, template := range model.Listed(p.Volumes) {
+			its := func(c *model.Claim) bool { return c.Name == template+"-"+p.Name }
+			if p.Uses(template) && !model.Any(t.Observed.Claims, its) {
+				t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: template + "-" + p.Name, ClusterID: t.Record.ClusterID, Version: a.Version})
+			}
+		}
+	}
+}
+
+// answer is what the node in a pod that is ready says of itself, where it is one of this cluster; nil where not.
+func answer(v *view.View, p *model.Pod) *model.PodAnswer {
+	if a := v.Answer(p.Name); p.Ready && a != nil && a.ClusterID == v.Record.ClusterID && a.Version != "" {
+		return a
+	}
+	return nil
 }
