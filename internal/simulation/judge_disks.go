@@ -3,6 +3,7 @@ package simulation
 import (
 	"slices"
 
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -238,7 +239,10 @@ func (j *judge) disksEnd(w *world, d *daemon) {
 		}
 		// Where people have set what a lock is to be given back to, or hide it, they say how it goes on.
 		theirs := w.stored.record.Lock != nil && (plain(w.enable.persistent) == plain(w.enable.theirs) || w.enable.transient != "")
-		if t := since(&d.held[i], s.exists && !off && !theirs && w.heldBack(i)); t > returnsSoon {
+		// All nodes are to stop, and the status asks a person what becomes of a volume before: more than a suspension in time is
+		// owed to nobody.
+		asks := c.stands() && d.says(gates.ClaimBeingDeletedRule)
+		if t := since(&d.held[i], s.exists && !off && !theirs && !asks && w.heldBack(i)); t > returnsSoon {
 			w.violate("E", "a pod of %s does not come back, or does not go, for %d ms: one before it lacks a disk", s.name, t)
 		}
 	}
