@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,17 +54,23 @@ func oneDiskMore(t *testing.T) *situation {
 // A pod that had a further disk already vanishes while the template of its StatefulSet does not mount that,
 // and comes back without it. Its restart brings back what is on the disk, and does not wait for that.
 func TestAPodThatHasLostAFurtherDiskGetsItBackWhileShardsAreMissing(t *testing.T) {
+	unmounted := func(p *model.Pod) { p.Unused = "data1" }
+	without := func(p *model.Pod) { p.Volumes = "data0" }
 	for _, c := range []struct {
 		name  string
+		lacks func(p *model.Pod)
 		blank bool
 		next  string
 	}{
-		{"CrateDB has written on it", false, hot + "-1"},
-		{"it has never been used: something else is missing", true, ""},
+		{"CrateDB has written on it", unmounted, false, hot + "-1"},
+		{"it has never been used: something else is missing", unmounted, true, ""},
+		{"its StatefulSet was recreated without it: CrateDB has written on it", without, false, hot + "-1"},
+		{"its StatefulSet was recreated without it: it has never been used", without, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := oneDiskMore(t)
-			s.o.Pods[1].Template, s.o.Pods[1].Unused = "t1", "data1"
+			s.o.Pods[1].Template = "t1"
+			c.lacks(&s.o.Pods[1])
 			if claim := &s.o.Claims[4]; c.blank {
 				claim.ClusterID, claim.Version = "", ""
 			}
@@ -72,6 +79,40 @@ func TestAPodThatHasLostAFurtherDiskGetsItBackWhileShardsAreMissing(t *testing.T
 			d := s.decide()
 			require.Equal(t, model.OperationRestart, kindOf(d), "%v %v", d.Waits, d.Refusals)
 			assert.Equal(t, c.next, d.Record.Operation.Restart.Pod, "%v", d.Waits)
+		})
+	}
+}
+
+// Seed 6000009189: a StatefulSet was recreated without a disk that a pod had, and an eviction brought that pod back without
+// it. The only copy of a shard was on the disk: the disk waited for green, and the status named no claim.
+func TestADiskThatMayHaveWhatIsMissingComesBackThoughTheHealthIsRed(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		colour        model.Colour
+		so            func(s *situation)
+		begins, names bool
+	}{
+		{"CrateDB has written on it", model.Red, func(*situation) {}, true, true},
+		{"only copies are missing", model.Yellow, func(*situation) {}, false, false},
+		{"CrateDB has never written on it", model.Red, func(s *situation) {
+			c := &s.o.Claims[len(s.o.Claims)-1]
+			c.ClusterID, c.Version = "", ""
+		}, false, false},
+		{"it is not desired any more", model.Red, func(s *situation) { s.d.Volumes, s.d.Changes = s.d.Volumes[:1], nil }, false, true},
+		{"it is the disk of a node that has left", model.Red, func(s *situation) { s.o.Claims[len(s.o.Claims)-1].Ordinal = 7 }, false, true},
+		{"it is the disk of a pod that is to come", model.Red, func(s *situation) { s.vanished(0) }, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.claim("data1", 0)
+			for i := range s.o.Claims {
+				s.o.Claims[i].Made = s.o.At.Add(-time.Hour)
+			}
+			c.so(s)
+			s.o.Database.Health.Colour, s.o.Database.Health.Missing = c.colour, 1
+			d := s.decide()
+			assert.Equal(t, c.begins, kindOf(d) == model.OperationExpand, "%v %v", d.Waits, d.Refusals)
+			assert.Equal(t, c.names, strings.Contains(waitsWith(d, "tables-red"), "may be there: data1-"+hot+"-0"), "%v", d.Waits)
 		})
 	}
 }

@@ -22,6 +22,7 @@ func TestWhatIsWaitedForComes(t *testing.T) {
 		6200302225: "the first disk of the only master is lost in the seconds in which its pod comes back without the other one",
 		6200323179: "the first disk of a node is lost while volumes are replaced, and another node has written on the other one",
 		6300114464: "a release brings shards back to a node whose claims were deleted, pods lack a disk, and nodes are to leave",
+		6000009189: "the only copy of a shard is on a disk that a pod came back without, and fewer disks are desired by then",
 		6100031709: "all nodes are to stop, a claim is being deleted, and a pod does not come back while one before it lacks a disk",
 		6300015222: "a node comes with a grow and leaves at once, and the watch of claims shows nothing of its claim",
 		6310048651: "a drill of two tables that never come gives way to each snapshot that is due",

@@ -23,6 +23,9 @@ func (w *world) doAsTold() {
 	if tells(gates.TableKeptRule) {
 		w.dropsRedKept()
 	}
+	if tells(gates.TablesRedRule) {
+		w.bringsDisksBack()
+	}
 	if tells(gates.VolumeShrinkRule) {
 		w.setsSizesBack()
 	}
@@ -67,6 +70,25 @@ func (w *world) dropsRedKept() {
 			w.removeTable(name)
 			return
 		}
+	}
+}
+
+// bringsDisksBack: a table is red, and the status names claims that no pod uses: of disks that pods came back without. With
+// as many disks as the group had they come back.
+func (w *world) bringsDisksBack() {
+	c := *w.head()
+	for _, i := range w.used {
+		l := &w.slots[i]
+		for disk := 1; disk < maxDisks; disk++ {
+			if k := l.claimOn(disk); l.pod.exists && !l.pod.has(disk) && k.exists && k.version != "" {
+				kind := w.setKind(l.set)
+				c.disks[kind] = max(c.disks[kind], disk+1)
+			}
+		}
+	}
+	if c.disks != w.head().disks {
+		w.say("somebody brings the disks back that hold what is missing, as the status names their claims")
+		w.push(c, second)
 	}
 }
 

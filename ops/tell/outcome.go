@@ -166,7 +166,12 @@ func red(t *pass.Pass) {
 	if hidden {
 		missing = db.ClusterHealth.Missing
 	}
-	t.Waits(gates.TablesRed(hidden || db.Health.Colour == model.Red, missing, db.Health.Red, db.Health.Tables, hidden))
+	isRed := hidden || db.Health.Colour == model.Red
+	var unused []string
+	if isRed {
+		unused = view.UnusedClaims(&t.View)
+	}
+	t.Waits(gates.TablesRed(isRed, missing, db.Health.Red, db.Health.Tables, hidden, unused))
 }
 
 // Finish puts the record, the verdict and the time of the next look into the decision.

@@ -36,6 +36,20 @@ func going(v *View, p *model.Pod) iter.Seq[*model.Claim] {
 	})
 }
 
+// UnusedClaims are the claims on which CrateDB has written and that no node uses: of a disk that a pod came back without,
+// or of a node that has left. A pod that is to come uses its claims.
+func UnusedClaims(v *View) (names []string) {
+	for c := range model.Each(v.Observed.Claims) {
+		p, s := v.Pod(c.Set, c.Ordinal), Recorded(v.Record.Sets, c.Set)
+		comes := p == nil && s != nil && c.Ordinal < s.Replicas
+		shards := c.Template == "" || model.DataVolume(c.Template)
+		if shards && !c.Blank() && !comes && (p == nil || !p.Uses(c.Template)) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // createdTogether is how long before its first pod a claim is made at most. The controller makes the one right
 // after the other, and Kubernetes counts in seconds.
 const createdTogether = 2 * time.Second

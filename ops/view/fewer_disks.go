@@ -109,10 +109,24 @@ func LacksUse(v *View, p *model.Pod) []string {
 // disk, on which something is only if CrateDB has written on it.
 func LacksCopies(v *View, p *model.Pod) bool {
 	lacks := LacksUse(v, p)
-	if len(lacks) == 0 || v.Record.Removing != nil {
-		return len(lacks) > 0 && !v.Record.Removing.Has(p.UID)
+	if len(lacks) > 0 && v.Record.Removing != nil {
+		return !v.Record.Removing.Has(p.UID)
 	}
-	return slices.ContainsFunc(lacks, func(disk string) bool { return written(v, p, disk) })
+	return LacksDisk(v, p) && lacksWritten(v, p, v.Observed.Volumes) || slices.ContainsFunc(lacks, func(disk string) bool { return written(v, p, disk) })
+}
+
+// LeftBehind reports whether what is missing may be on a disk that a pod has come back without: CrateDB has written on its
+// claim, and its StatefulSet, which was recreated without the disk, is to have it again.
+func LeftBehind(v *View, set string) bool {
+	further := FurtherDisks(v, set)
+	return v.Observed.Database.Health.Colour == model.Red && v.AnyPod(func(p *model.Pod) bool { return p.Set == set && lacksWritten(v, p, further) })
+}
+
+// lacksWritten reports whether a pod has no volume of one of these disks, and CrateDB has written on its claim of it.
+func lacksWritten(v *View, p *model.Pod, disks []model.VolumeTemplate) bool {
+	return model.Any(disks, func(w *model.VolumeTemplate) bool {
+		return w.Set == p.Set && model.DataVolume(w.Name) && !p.Has(w.Name) && written(v, p, w.Name)
+	})
 }
 
 // AnyPodLacksCopies reports whether there is such a pod.

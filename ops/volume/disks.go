@@ -105,10 +105,10 @@ func disksDue(v *view.View, set string) bool {
 	return may && len(view.FurtherDisks(v, set)) > 0
 }
 
-// returns reports whether claim templates come back of disks that a pod has: made again now, it would come without
-// them. They come alone. Claims that grow may wait for a restart, and that for them.
+// returns reports whether claim templates come back of disks that a pod has, or has come back without: made again now, it
+// would come without them. They come alone. Claims that grow may wait for a restart, and that for them.
 func returns(v *view.View, set string) bool {
-	return disksDue(v, set) && view.AnyExtraDisk(v, set)
+	return disksDue(v, set) && (view.AnyExtraDisk(v, set) || view.LeftBehind(v, set))
 }
 
 // recreates reports whether the recreation of a StatefulSet is due: for a pod that does not come
