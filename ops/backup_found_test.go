@@ -313,6 +313,7 @@ func TestASnapshotThatNobodyCanAskForHoldsNoOperationUp(t *testing.T) {
 			}
 			w.record.Backups.Running = &model.RunningSnapshot{Name: model.SnapshotName("often", w.now), Schedule: "often", Began: w.now}
 			hinders(w)
+			assert.Contains(t, reasons(afterPassesOf(w, 1).Waits), "backup-waits")
 			afterPassesOf(w, 2000)
 			assert.Equal(t, "t2", w.pods["crate-data-hot-c-2"].template)
 			assert.GreaterOrEqual(t, reported(w, "SnapshotFailed"), 1)

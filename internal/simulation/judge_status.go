@@ -76,6 +76,12 @@ func (j *judge) showsBackups(w *world, d *daemon, c *commit, b *model.Backups, l
 	if first && w.now.time().Sub(b.Running.Began) <= c.backups.MaxDelay {
 		lacks(gates.SnapshotFirstRule, "what is desired waits for a snapshot")
 	}
+	if r := b.Running; r != nil && r.Asked.IsZero() {
+		lacks(gates.BackupWaitsRule, "a snapshot is recorded, and nobody could ask for it")
+	}
+	if b.Due.Schedule != "" {
+		lacks(gates.BackupWaitsRule, "a snapshot is due")
+	}
 	if b.Fetch != nil && b.Fetch.Drill && answers {
 		lacks(gates.DrillRunningRule, "a snapshot is tried")
 	}

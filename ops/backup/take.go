@@ -46,8 +46,8 @@ func Backup(t *pass.Pass) {
 	if !repository(t) {
 		why := notReady(t)
 		taking(t)
-		givesUp(t, why)
 		waits(t, why)
+		givesUp(t, why)
 		fetch.Waits(t, why)
 		return
 	}
@@ -155,9 +155,13 @@ func due(t *pass.Pass) {
 	b.Due = next
 }
 
-// waits says what a window that is due waits for, and reports it once it has waited for long.
+// waits says what a window that is due waits for, and reports it once it has waited for long. So does a snapshot that was
+// recorded, and that no daemon has asked for yet.
 func waits(t *pass.Pass, what string) {
 	b := t.Record.Backups
+	if s := b.Running; s != nil && s.Asked.IsZero() {
+		t.Wait(gates.BackupWaits(s.Schedule, s.Began, what))
+	}
 	if b.Due.Schedule == "" {
 		return
 	}
@@ -317,7 +321,7 @@ func ask(t *pass.Pass) {
 		why = "it is not known which snapshots there are"
 	}
 	if why != "" {
-		t.Wait(gates.BackupWaits(s.Schedule, s.Began, why)) // it was recorded, and no daemon has asked for it yet
+		waits(t, why)
 		givesUp(t, why)
 		return
 	}

@@ -100,7 +100,8 @@ func DrainAgain(t *pass.Pass) bool {
 // StatefulSet makes such ones; nil where there is none. Of those whose claims are being deleted one comes
 // first that may go.
 func nextReplaced(v *view.View, begun bool) *model.Pod {
-	if !aim.MayReplace(v) || v.Rejected || v.Suspending || !begun && view.Unequal(v) {
+	resized := !begun && view.Unequal(v)
+	if !aim.MayReplace(v) || v.Rejected || v.Suspending || resized {
 		return nil
 	}
 	due := func(p *model.Pod) bool {

@@ -155,8 +155,8 @@ func Shrink(t *pass.Pass) {
 	sh := model.Own(&op.Shrink)
 	op.Revision, op.To = t.Desired.Revision, shrunk(&t.View, op)
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
-	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To
-	back := retargeted && !losesVolume(&t.View, sh) || NeedsNodesFirst(&t.View) || dataFirst(&t.View, sh) || drainNotDesired(&t.View, sh)
+	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To && !losesVolume(&t.View, sh)
+	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, sh) || drainNotDesired(&t.View, sh)
 	// So does one for which a pod is missing that does not come back before its StatefulSet is recreated.
 	held := view.AnyBehindMissingDisk(&t.View)
 	back = aim.DrainStops(&t.View) || held || back && !view.Refilled(&t.View)

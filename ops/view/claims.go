@@ -42,8 +42,8 @@ func UnusedClaims(v *View) (names []string) {
 	for c := range model.Each(v.Observed.Claims) {
 		p, s := v.Pod(c.Set, c.Ordinal), Recorded(v.Record.Sets, c.Set)
 		comes := p == nil && s != nil && c.Ordinal < s.Replicas
-		shards := c.Template == "" || model.DataVolume(c.Template)
-		if shards && !c.Blank() && !comes && (p == nil || !p.Uses(c.Template)) {
+		used := p != nil && p.Uses(c.Template)
+		if shards := c.Template == "" || model.DataVolume(c.Template); shards && !c.Blank() && !comes && !used {
 			names = append(names, c.Name)
 		}
 	}
