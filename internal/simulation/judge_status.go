@@ -76,7 +76,7 @@ func (j *judge) showsBackups(w *world, d *daemon, c *commit, b *model.Backups, l
 	if first && w.now.time().Sub(b.Running.Began) <= c.backups.MaxDelay {
 		lacks(gates.SnapshotFirstRule, "what is desired waits for a snapshot")
 	}
-	if r := b.Running; r != nil && r.Asked.IsZero() {
+	if r := b.Running; r != nil && r.Asked.IsZero() && len(d.failures) == 0 { // else action-failed says why it could not
 		lacks(gates.BackupWaitsRule, "a snapshot is recorded, and nobody could ask for it")
 	}
 	if b.Due.Schedule != "" {
