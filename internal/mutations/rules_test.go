@@ -50,7 +50,7 @@ var rules = append(asking(), []mutation{
 	silenced("node-ended", "NodeEnded", "ops", "TestANodeThatDiedAndIsBackIsSaidAndReportedOnce"),
 	silenced("changed-by-admission", "ChangedByAdmission", "ops", "TestWhatAdmissionChangesIsSaidAndHoldsNothingBack"),
 	{"certificate-not-trusted", "Contact", "	if strings.Contains(why, Untrusted) {\n", "	if false && strings.Contains(why, Untrusted) {\n", "ops", "TestARuleSpeaksWhenItHoldsAndGivesItsNumbers"},
-	{"adopted-template", "tell.Adopted", "\t\tt.Wait(gates.AdoptedTemplate(a.Set, a.From, t.Desired.Namespace+\"/\"+t.Desired.Name, fields))\n", "\t\t_ = gates.AdoptedTemplate\n", "ops", "TestWhatWasAdoptedIsDoneWithoutARestart"},
+	{"adopted-template", "tell.Adopted", "\t\tt.Wait(gates.AdoptedTemplate(a.Set, a.From, t.Desired.Namespace+\"/\"+t.Desired.Name, append(first, others...)))\n", "\t\t_, _, _ = gates.AdoptedTemplate, first, others\n", "ops", "TestWhatWasAdoptedIsDoneWithoutARestart"},
 	silenced("object-kept", "ObjectKept", "ops", "TestWhatIsMadeNoMoreIsRemovedOnceAllElseStands"),
 	silenced("objects-applied", "Applied", "ops", "TestAReasonNamesThePod"),
 	{"action-failed", "failures", "\t\tt.Wait(gates.ActionFailed(string(f.Action.Kind), f.Action.Subject(), f.Message, f.Count))\n", "		_ = f\n", "ops", "TestAReasonNamesThePod"},

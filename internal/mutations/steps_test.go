@@ -53,7 +53,7 @@ var steps = []mutation{
 	{"replicas never go below what is live", "replicas", "return max(s.Replicas, live.Replicas)", "return s.Replicas", "ops", "TestNodesThatOthersHaveAddedStay"},
 	{"a cluster is founded once", "initialMasters", "		return live.InitialMasters\n", "		return true\n", "ops", "TestALostRecordIsRebuiltFromWhatIsLive"},
 	{"an unknown health changes no budget", "dataBudget", "\t\treturn now, note\n\t}\n\tif h.Colour == model.Red", "		return 1, note\n	}\n	if h.Colour == model.Red", "ops", "TestBudgets"},
-	{"a budget is closed while a pod is down", "budgets", "		case data > 0:\n			return 0\n", "", "ops", "TestBudgets"},
+	{"a budget is closed while a pod is down", "budgets", "\t\tcase data > 0, deletedClaim(", "\t\tcase deletedClaim(", "ops", "TestBudgets"},
 	{"a budget is closed before a pod goes", "budgets", "\t\tcase takesDown(&t.View):\n\t\t\treturn 0 // closed before the pod goes, or another may go with it\n", "", "ops", "TestNoPodGoesWhileABudgetLetsAnotherGo"},
 	{"no pod goes while a budget is open", "lockStep", "case live.Hold != setting.Annotation(&t.View, h.Set) || aim.BudgetOpen(&t.View):", "case live.Hold != setting.Annotation(&t.View, h.Set):", "ops", "TestNoPodGoesWhileABudgetLetsAnotherGo"},
 	{"no policy opens a budget while a copy is on its way", "dataBudget", `v.Desired.Operations.SettledYellow == "proceed" && Settled(v):`, `v.Desired.Operations.SettledYellow == "proceed":`, "ops", "TestBudgets"},

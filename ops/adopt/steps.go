@@ -170,18 +170,14 @@ func opening(r *Reading, wish Wish, closed []Step) []Step {
 		}
 	}
 	for _, name := range r.theirBudgets() {
-		out = append(out, Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: "delete it: a pod under two budgets answers each eviction with 500", Name: name, UID: r.budget(name).UID})
+		out = append(out, r.dropped(name, "delete it: a pod under two budgets answers each eviction with 500", false)...)
 	}
 	return append(out, unguarding(r, closed)...)
 }
 
 // unguarding deletes the budget that keeps every pod: the one that is there, or that the steps before make.
 func unguarding(r *Reading, closed []Step) []Step {
-	const words = "delete it, every StatefulSet has its pods"
-	if name := Guard(r.Cluster); r.budget(name) == nil && len(closed) > 0 {
-		return []Step{{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: words, Name: name}}
-	}
-	return r.dropped(Guard(r.Cluster), words)
+	return r.dropped(Guard(r.Cluster), "delete it, every StatefulSet has its pods", len(closed) > 0)
 }
 
 // guarded reports whether budgets of the adoption or of crate-operator are left: a later run deletes
@@ -190,13 +186,15 @@ func (r *Reading) guarded() bool {
 	return r.budget(Guard(r.Cluster)) != nil || len(r.theirBudgets()) > 0
 }
 
-// dropped deletes a budget, if it is there.
-func (r *Reading) dropped(name, words string) []Step {
-	b := r.budget(name)
-	if b == nil {
+// dropped deletes a budget, if it is there or comes.
+func (r *Reading) dropped(name, words string, comes bool) []Step {
+	step := Step{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: words, Name: name}
+	if b := r.budget(name); b != nil {
+		step.UID = b.UID
+	} else if !comes {
 		return nil
 	}
-	return []Step{{Verb: DropBudget, Object: "PodDisruptionBudget " + name, Words: words, Name: name, UID: b.UID}}
+	return []Step{step}
 }
 
 // Guard is the budget over every pod of a cluster while its StatefulSets are recreated.
@@ -299,7 +297,7 @@ func stepsBack(r *Reading) []Step {
 	}
 	for _, name := range r.ourBudgets() {
 		if r.saved().Budgets[name] == nil {
-			out = append(out, r.dropped(name, "delete stevedore's budget")...)
+			out = append(out, r.dropped(name, "delete stevedore's budget", false)...)
 		}
 	}
 	out = append(out, unguarding(r, closed)...)

@@ -191,7 +191,7 @@ func writtenBack(r *Reading) []Step {
 		}
 	}
 	for _, name := range r.ourBudgets() {
-		out = append(out, r.dropped(name, "delete stevedore's budget")...)
+		out = append(out, r.dropped(name, "delete stevedore's budget", false)...)
 	}
 	for _, name := range r.Written.Services {
 		out = append(out, Step{Verb: DropService, Object: "Service " + name, Name: name, Words: "delete it, the daemon has made it"})

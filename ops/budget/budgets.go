@@ -91,11 +91,12 @@ func Budgets(t *pass.Pass) {
 		case takesDown(&t.View):
 			return 0 // closed before the pod goes, or another may go with it
 		case names.IsMasterBudget(b.Name, t.Desired.Name):
-			return open(masters == 0 && deletedClaim(&t.View, true) == "")
-		case data > 0:
-			return 0
-		case deletedClaim(&t.View, false) != "":
-			return 0 // its volume would go with the pod
+			if masters > 0 || deletedClaim(&t.View, true) != "" {
+				return 0
+			}
+			return 1
+		case data > 0, deletedClaim(&t.View, false) != "":
+			return 0 // the volume of that claim would go with the pod
 		}
 		var value int
 		value, note = dataBudget(&t.View, b.MaxUnavailable, dataNodes)
@@ -186,13 +187,6 @@ func neverGreen(v *view.View, dataNodes int) bool {
 func Settled(v *view.View) bool {
 	c := v.Nodes(v.Record.Sets)
 	return noneOnItsWay(&v.Observed.Database) && c.Joined == c.Expected
-}
-
-func open(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // noteBudget reports once that the budget does not wait for copies.

@@ -113,10 +113,10 @@ func (h *homeless) held() string {
 
 // refuses says why the node may not take the copy; "" where it may.
 func (p *places) refuses(h *homeless, n *model.Node) string {
-	switch {
-	case slices.Contains(p.stays[h.shard], n.ID):
+	if slices.Contains(p.stays[h.shard], n.ID) {
 		return "another copy of the shard is there"
-	case p.kept(h.table.Allows(n, p.db.Settings.Filters(), p.version)):
+	}
+	if answer := h.table.Allows(n, p.db.Settings.Filters(), p.version); answer == model.No || answer == model.Unknown && !p.returns {
 		if h.table.Own(p.version) {
 			return "the filters of the table forbid it"
 		}
@@ -162,11 +162,6 @@ func Zones(db *model.Database, members []*model.Node) func(on map[string]bool, c
 		}
 		return p.zoneRefuses(shard, n) != ""
 	}
-}
-
-// kept reports whether its filters keep a copy off a node.
-func (p *places) kept(answer model.Answer) bool {
-	return answer == model.No || answer == model.Unknown && !p.returns
 }
 
 // full says of the node's most free disk what CrateDB would: nothing comes to one above the

@@ -3,6 +3,7 @@ package pass
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,12 +43,9 @@ func (t *Pass) Warns(r model.Reason, report string, was *string, now string) {
 
 // Wait adds a reason, once.
 func (t *Pass) Wait(r model.Reason) {
-	for i := range t.Decision.Waits {
-		if t.Decision.Waits[i] == r {
-			return
-		}
+	if !slices.Contains(t.Decision.Waits, r) {
+		t.Decision.Waits = append(t.Decision.Waits, r)
 	}
-	t.Decision.Waits = append(t.Decision.Waits, r)
 }
 
 // Waits adds the reason of a gate that holds something up; true where it does.
@@ -58,8 +56,8 @@ func (t *Pass) Waits(r model.Reason, waits bool) bool {
 	return waits
 }
 
-// Refuse adds a refusal.
-func (t *Pass) Refuse(r model.Reason) { t.Decision.Refusals = append(t.Decision.Refusals, r) }
+// Refuse adds refusals.
+func (t *Pass) Refuse(r ...model.Reason) { t.Decision.Refusals = append(t.Decision.Refusals, r...) }
 
 // Refuses adds the reason of a gate that refuses something; true where it does.
 func (t *Pass) Refuses(r model.Reason, refused bool) bool {
@@ -77,12 +75,9 @@ func (t *Pass) SystemSecret() string {
 	if t.System != "" {
 		return t.System
 	}
-	for i := range t.Observed.Secrets {
-		if names.IsSystemSecret(t.Observed.Secrets[i].Name, t.Desired.Name) {
-			t.System = t.Observed.Secrets[i].Name
-			return t.System
-		}
-	}
 	t.System = names.SystemSecret(t.Desired.Name)
+	if s := model.Find(t.Observed.Secrets, func(s *model.Secret) bool { return names.IsSystemSecret(s.Name, t.Desired.Name) }); s != nil {
+		t.System = s.Name
+	}
 	return t.System
 }

@@ -20,9 +20,7 @@ func extends(t *pass.Pass, x *model.Exclusions) bool {
 	}
 	f := forecast(&t.View, t.Record.Operation.Shrink, []model.RecordedSet{*s})
 	reasons := f.Filtered()
-	for _, r := range reasons {
-		t.Refuse(r)
-	}
+	t.Refuse(reasons...)
 	if !f.Extend || len(reasons) > 0 {
 		return len(reasons) > 0
 	}

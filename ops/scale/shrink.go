@@ -105,9 +105,7 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 // fits reports whether what leaves of these sets can be drained, and refuses by name why not.
 func fits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool {
 	reasons := forecast(&t.View, sh, sets).Refusals()
-	for _, r := range reasons {
-		t.Refuse(r)
-	}
+	t.Refuse(reasons...)
 	return len(reasons) == 0
 }
 

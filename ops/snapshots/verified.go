@@ -9,10 +9,7 @@ import (
 
 // Nodes are the ids of those that are there, each of which has to reach the repository; sorted, with commas between them.
 func Nodes(db *model.Database) string {
-	var ids []string
-	for i := range db.Nodes {
-		ids = append(ids, db.Nodes[i].ID)
-	}
+	ids := model.Texts(db.Nodes, func(n *model.Node) string { return n.ID })
 	slices.Sort(ids)
 	return strings.Join(ids, ",")
 }

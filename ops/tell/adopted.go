@@ -1,8 +1,6 @@
 package tell
 
 import (
-	"slices"
-
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -16,21 +14,15 @@ func Adopted(t *pass.Pass) {
 		if !view.KeepsAdopted(&t.View, a.Set) {
 			continue
 		}
-		fields := model.Texts(t.Kept, func(c *model.Change) string {
-			if c.Set == a.Set {
-				return c.Path
-			}
-			return ""
-		})
-		// What a process reads comes first.
-		slices.SortStableFunc(fields, func(x, y string) int { return rank(t.Kept, x) - rank(t.Kept, y) })
-		t.Wait(gates.AdoptedTemplate(a.Set, a.From, t.Desired.Namespace+"/"+t.Desired.Name, fields))
+		fields := func(restart bool) []string {
+			return model.Texts(t.Kept, func(c *model.Change) string {
+				if c.Set == a.Set && c.Restarts() == restart {
+					return c.Path
+				}
+				return ""
+			})
+		}
+		first, others := fields(true), fields(false) // what a process reads comes first
+		t.Wait(gates.AdoptedTemplate(a.Set, a.From, t.Desired.Namespace+"/"+t.Desired.Name, append(first, others...)))
 	}
-}
-
-func rank(changes []model.Change, path string) int {
-	if model.Any(changes, func(c *model.Change) bool { return c.Path == path && c.Restarts() }) {
-		return 0
-	}
-	return 1
 }

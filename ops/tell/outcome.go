@@ -84,17 +84,10 @@ func pending(t *pass.Pass) bool {
 	if t.Decision.Disruptive != nil || !view.AllOurs(&t.View) {
 		return true
 	}
-	for i := range t.Decision.Harmless {
-		if t.Decision.Harmless[i].Kind != model.ActionAnnotateClaim {
-			return true
-		}
-	}
-	for i := range t.Decision.Waits {
-		if name := t.Decision.Waits[i].Name; !gates.Informs(name) && name != gates.ActionFailedRule.Name && name != gates.UnexplainedHoldRule.Name {
-			return true
-		}
-	}
-	return false
+	acts := model.Any(t.Decision.Harmless, func(a *model.Action) bool { return a.Kind != model.ActionAnnotateClaim })
+	return acts || model.Any(t.Decision.Waits, func(w *model.Reason) bool {
+		return !gates.Informs(w.Name) && w.Name != gates.ActionFailedRule.Name && w.Name != gates.UnexplainedHoldRule.Name
+	})
 }
 
 func succeeded(t *pass.Pass) {

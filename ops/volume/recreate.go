@@ -20,20 +20,14 @@ func StartExpand(t *pass.Pass) bool {
 	if t.Record.Replacing == nil && !Due(&t.View) {
 		return false
 	}
-	for _, s := range t.Record.Sets {
-		live := t.Live(s.Name)
-		if live == nil || !live.Ours || !others(&t.View, s.Name) || !grown(&t.View, s.Name) {
-			continue
-		}
-		if aim.Smaller(&t.View, s.Name) && aim.SmallerUnread(&t.View) {
-			t.Wait(gates.SetRecreated(s.Name, "whether the shards fit on smaller volumes is not known: CrateDB is not read"))
-			continue
-		}
-		if beginExpand(t, live, s.Replicas) {
-			return true
-		}
-	}
-	return false
+	_ = startsFirst(t, func(set string) bool {
+		live := t.Live(set)
+		return live != nil && live.Ours && others(&t.View, set) && grown(&t.View, set)
+	}, func(set string) bool {
+		unread := aim.Smaller(&t.View, set) && aim.SmallerUnread(&t.View)
+		return t.Waits(gates.SetRecreated(set, "whether the shards fit on smaller volumes is not known: CrateDB is not read"), unread)
+	})
+	return t.Record.Operation != nil // claims may grow for long, and nothing waits for that
 }
 
 // beginExpand begins the recreation of a StatefulSet; false where that has to wait.
