@@ -92,7 +92,11 @@ func Follow(ctx context.Context, src Source, opts FollowOptions, onState func(St
 		if first || isNews(last, next) {
 			switch {
 			case err != nil:
-				log.Warn("source cannot be read, the last good revision stays", "error", err,
+				message := "source cannot be read, and the last good revision stays"
+				if next.Snapshot.IsZero() {
+					message = "source cannot be read, and no revision of it has been read yet"
+				}
+				log.Warn(message, "error", err,
 					"reason", string(ReasonOf(err)), "revision", next.Snapshot.Revision, "retryIn", wait.Round(time.Millisecond))
 			case last.Err != nil && last.Snapshot.Revision == next.Snapshot.Revision:
 				log.Info("source can be read again", "revision", next.Snapshot.Revision)

@@ -178,6 +178,20 @@ func TestOneLineIsLoggedForEachNewState(t *testing.T) {
 	})
 }
 
+// A mistyped branch said that the last good revision stays, and there was none.
+func TestASourceThatWasNeverReadHasNoLastGoodRevision(t *testing.T) {
+	for says, answers := range map[string][]any{
+		"no revision of it has been read yet": {errors.New("no branch master")},
+		"the last good revision stays":        {"r1", errors.New("no branch master")},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log strings.Builder
+			follow(t, &scripted{answers: answers}, sources.FollowOptions{Interval: time.Minute, Log: slog.New(slog.NewTextHandler(&log, nil))}, time.Hour)
+			assert.Contains(t, log.String(), "source cannot be read, and "+says)
+		})
+	}
+}
+
 func TestTheReasonOfAnErrorIsFoundThroughItsWrapping(t *testing.T) {
 	inner := &sources.Error{Reason: sources.TooLarge, Doing: "x", Err: errors.New("y")}
 	assert.Equal(t, sources.TooLarge, sources.ReasonOf(errors.Join(errors.New("z"), inner)))

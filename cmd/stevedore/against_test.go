@@ -176,7 +176,8 @@ func TestARevisionThatIsNotThereIsAnErrorThatSaysWhatToDo(t *testing.T) {
 		{"a shallow clone, a commit", filepath.Join(shallow, "clusters"), one, []string{"is a shallow clone", deeper}},
 		{"a shallow clone, a branch", filepath.Join(shallow, "clusters"), "origin/feature", []string{"is a shallow clone", deeper}},
 		{"no repository", filepath.Join(outside, "clusters"), "HEAD", []string{"--against HEAD is no folder, and as a revision", "there is no Git repository around it"}},
-		{"no folder", r.in("gone"), "HEAD", []string{"reading " + r.in("gone"), "there is no such folder"}},
+		{"no folder", r.in("gone"), "HEAD", []string{"reading " + r.in("gone"), "there is no such folder; in " + r.in("") + " there are clusters"}},
+		{"a file that is not there", r.in("clusters/gone.yml"), "HEAD", []string{"there is no such folder: a definition is named by the folder that it is in, " + r.in("clusters")}},
 		{"no folder to compare with", r.in("clusters"), "./gone", []string{"reading ./gone", "there is no such folder"}},
 		{"a file", r.in("clusters/a.yaml"), "HEAD", []string{"it is a file, and definitions are a folder"}},
 	} {

@@ -89,6 +89,29 @@ func insideOf(within, path string) (root, dir string, err error) {
 	return root, filepath.ToSlash(inside), nil
 }
 
+// foldersBeside names the folders that are where the path was looked for, for whoever mistyped one; a few of them.
+func foldersBeside(path string) string {
+	const few = 5
+	parent := filepath.Dir(filepath.Clean(path))
+	if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
+		return ": a definition is named by the folder that it is in, " + parent
+	}
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return "; " + parent + " is none either"
+	}
+	var folders []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && len(folders) < few {
+			folders = append(folders, e.Name())
+		}
+	}
+	if len(folders) == 0 {
+		return ""
+	}
+	return "; in " + parent + " there are " + strings.Join(folders, ", ")
+}
+
 // folderAt refuses what is no folder, in words that say what to write instead.
 func folderAt(path string) error {
 	const folder = "definitions are a folder, which is read with all that they refer to"
@@ -100,7 +123,7 @@ func folderAt(path string) error {
 		if strings.Contains(path, "://") {
 			return fmt.Errorf("reading %s: nothing is fetched: clone it, and name the folder", path)
 		}
-		return fmt.Errorf("reading %s: there is no such folder", path)
+		return fmt.Errorf("reading %s: there is no such folder%s", path, foldersBeside(path))
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)

@@ -256,6 +256,9 @@ func (w waiting) look(ctx context.Context, clusters *[]record.Cluster) (map[reco
 				cluster, apierrors.NewNotFound(corev1.Resource("configmaps"), names.OperationConfigMap(cluster.Name)))))
 		case object == nil:
 			found[cluster] = verdict{why: "no daemon has made a record of it yet"}
+			if err := namespaceThere(ctx, w.client, cluster.Namespace); err != nil {
+				found[cluster] = verdict{why: "no daemon can make a record of it: " + err.Error()}
+			}
 		case attendances[cluster] == nil || asked[cluster] != attendedBy(cluster, recordOf(object)):
 			found[cluster] = verdict{why: "another daemon takes it over"}
 		default:
@@ -316,9 +319,13 @@ func (w waiting) judge(object *corev1.ConfigMap, who *attendance.Attendance) ver
 		if who.Revision != "" {
 			at = shortCommit(who.Revision)
 		}
-		why := fmt.Sprintf("the daemon has not taken revision %s of %s; its newest is %s", shortCommit(w.revision), cmp.Or(rec.Owner, rec.Shown.Source), at)
+		asked := shortCommit(w.revision)
+		if !strings.Contains(asked, ":") {
+			asked = asked[:min(len(asked), 12)] // a commit alone
+		}
+		why := fmt.Sprintf("the daemon has not taken revision %s of %s yet; its newest is %s", asked, cmp.Or(rec.Owner, rec.Shown.Source), at)
 		if len(status.Problems) > 0 {
-			why += ": " + status.Problems[0]
+			why += ", which has a problem: " + status.Problems[0]
 		}
 		return verdict{why: why}
 	case who.Behind:

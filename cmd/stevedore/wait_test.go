@@ -80,7 +80,7 @@ func TestAWaitEndsWithWhatBecameOfIt(t *testing.T) {
 		{"it is done", new(doneRecord()), taken, 0, nil, exitOK, ""},
 		{"of a revision that was taken", new(doneRecord()), taken, 0, []string{"--revision", "bbbbbbb"}, exitOK, ""},
 		{"of the revision that it is of, taken before the daemon began", new(doneRecord()), attendance.Followed{}, 0, []string{"--revision", "aaaaaaa"}, exitOK, ""},
-		{"of a revision that is not taken yet", new(doneRecord()), taken, 0, []string{"--revision", "ccccccc"}, exitLate, "the daemon has not taken revision ccccccc of " + appsSource + "; its newest is main@sha1:bbbbbbbbbbbb"},
+		{"of a revision that is not taken yet", new(doneRecord()), taken, 0, []string{"--revision", "ccccccc"}, exitLate, "the daemon has not taken revision ccccccc of " + appsSource + " yet; its newest is main@sha1:bbbbbbbbbbbb"},
 		{"the revision was taken, and the cluster's turn has not come", new(doneRecord()), attendance.Followed{Revisions: taken.Revisions, Behind: []string{"prod/orders"}}, 0, nil, exitLate, "the daemon has not looked at it yet since it took main@sha1:bbbbbbbbbbbb"},
 		{"nobody looks after it", new(doneRecord()), taken, time.Hour, nil, exitLate, "nobody looks after it: the daemon that held Lease stevedore-system/stevedore has renewed it no more"},
 		{"it waits", &waits, taken, 0, nil, exitLate, "waiting | health-green: yellow"},
@@ -269,4 +269,25 @@ func TestAWaitSaysEachReasonOnALineOfItsOwnAndOnce(t *testing.T) {
 		lines, said = v.news(said)
 		assert.Equal(t, c.says, lines, c.name)
 	}
+}
+
+// Who had forgotten to make the namespace waited without a reason.
+func TestAWaitForAPushIntoANamespaceThatIsNotThereSaysSo(t *testing.T) {
+	orders := record.Cluster{Namespace: "shop", Name: "orders"}
+	newAPIServer(t, "prod")
+	w := waitHere(t)
+	w.revision = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
+	found, err := w.look(t.Context(), &[]record.Cluster{orders})
+	require.NoError(t, err)
+	assert.Contains(t, found[orders].why, "namespace shop does not exist")
+
+	api := newAPIServer(t, "prod")
+	api.follows(attendance.Followed{Revisions: []string{"main@sha1:bbbbbbbbbbbb"}}, 0)
+	orders.Namespace = "prod"
+	api.record(orders, doneRecord())
+	w = waitHere(t)
+	w.revision = "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
+	found, err = w.look(t.Context(), &[]record.Cluster{orders})
+	require.NoError(t, err)
+	assert.Contains(t, found[orders].why, "has not taken revision 0a1b2c3d4e5f of ")
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,7 +77,8 @@ func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, key
 			// It exists, and create would fail.
 			remedy = replaced(cluster, key)
 		}
-		c.problem(check, cluster.String(), remedy, "%s", reason.Message)
+		missing, _, _ := strings.Cut(reason.Message, ";") // the remedy names the namespace too
+		c.problem(check, cluster.String(), remedy, "%s", missing)
 	case why != "":
 		reason := gates.PasswordUnusable(key.Name, key.Key, key.what, why)
 		c.problem(check, cluster.String(), replaced(cluster, key), "%s", reason.Message)

@@ -12,7 +12,7 @@ var SecretMissingRule = Rule{
 // SecretMissing names what is missing and for what.
 func SecretMissing(secret, key, purpose string, exists bool) Reason {
 	if !exists {
-		return SecretMissingRule.because("Secret %s, key %s (%s) does not exist; create it in the cluster's namespace", secret, key, purpose)
+		return SecretMissingRule.because("Secret %s, key %s (%s) does not exist; create it in the namespace of the cluster: `kubectl create secret generic %s --from-file=%s=FILE`", secret, key, purpose, secret, key)
 	}
-	return SecretMissingRule.because("Secret %s has no value under the key %s (%s); add it", secret, key, purpose)
+	return SecretMissingRule.because("Secret %s has no value under the key %s (%s); add it: `stevedore check FOLDER` prints a command for that", secret, key, purpose)
 }
