@@ -37,11 +37,11 @@ func Count[T any](all []T, is func(*T) bool) int {
 	return n
 }
 
-// Find is the first one for which `is` holds; nil for none.
+// Find is the first one for which `is` holds; nil for none. It is asked often, and over Each the question would be made on the heap.
 func Find[T any](all []T, is func(*T) bool) *T {
-	for one := range Each(all) {
-		if is(one) {
-			return one
+	for i := range all {
+		if is(&all[i]) {
+			return &all[i]
 		}
 	}
 	return nil
@@ -53,8 +53,8 @@ func Any[T any](all []T, is func(*T) bool) bool { return Find(all, is) != nil }
 // Texts are what is said of each of them, but for those of which nothing is.
 func Texts[T any](all []T, of func(*T) string) []string {
 	var out []string
-	for one := range Each(all) {
-		if text := of(one); text != "" {
+	for i := range all {
+		if text := of(&all[i]); text != "" {
 			out = append(out, text)
 		}
 	}
