@@ -24,6 +24,10 @@ var foundSafetyLast = []struct {
 		Seed: 6300050807, Start: Start{Masters: 5, Hot: 2, Tables: []string{"0-all"}, Shards: 1, Extend: true, Leave: true, Driver: quickDriver, Swaps: true, Compute: true, Disks: 2}, Steps: 561,
 		Items: []Item{{What: pushRevert, At: 4033, A: 2, B: 1}, {What: restartDaemon, Call: 25, A: 60, B: 29}, {What: snapshot, At: 148126, A: 25, B: 44}, {What: pinTable, Call: 52, A: 55, B: 43}, {What: pinTable, At: 172696, A: 6, B: 42}, {What: pushShrink, At: 200247, A: 2, B: 4}, {What: pushBoth, At: 82, A: 39, B: 26}, {What: pushClass, At: 14394, A: 17, B: 49}, {What: pushCompute, At: 3682, A: 45, B: 28}, {What: pushUpgrade, At: 12491, A: 48, B: 36}, {What: stallWatch, At: 14849, A: 15, B: 35}, {What: pushFewerDisks, At: 8719, A: 51, B: 57}, {What: pushDisksBack, At: 47298, A: 3, B: 1}},
 	}},
+	{"somebody deletes a claim, and the StatefulSet controller makes it again for a pod that is to be no more", Schedule{
+		Seed: 6330004476, Start: Start{Hot: 5, Warm: 1, Tables: []string{"2"}, Shards: 1, Leave: true, Aware: true, Driver: offlineDriver, Compute: true, Adopted: true}, Steps: 183,
+		Items: []Item{{What: releaseCommand, Call: 9, A: 42, B: 62}, {What: stallController, Call: 38, A: 48, B: 62}, {What: pushVolumes, At: 9621, A: 29, B: 26}, {What: deleteClaimByHand, At: 23762, A: 53, B: 20}, {What: pushCompute, At: 13255, A: 1, B: 5}, {What: pushRemoveGroup, At: 18829, A: 11, B: 39}, {What: drainNode, At: 23592, A: 3, B: 5}, {What: pushRevert, At: 35302, A: 19, B: 11}},
+	}},
 }
 
 func TestWhatTheLastSchedulesFoundOfSafetyStaysCorrected(t *testing.T) {

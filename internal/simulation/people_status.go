@@ -29,6 +29,9 @@ func (w *world) doAsTold() {
 	if tells(gates.VolumeShrinkRule) {
 		w.setsSizesBack()
 	}
+	if tells(gates.ClaimOfAnotherClusterRule) {
+		w.saysWhoseIsBlank()
+	}
 	if tells(gates.UnexplainedHoldRule) && w.hidesTwice() {
 		w.say("somebody sets cluster.routing.allocation.enable to all, as the status asks for it")
 		w.enable = clusterSetting{persistent: "all", theirs: "all"}
@@ -106,6 +109,19 @@ func (w *world) setsSizesBack() {
 	}
 	if c.sized(size); c.volumes != w.head().volumes {
 		w.push(c, second)
+	}
+}
+
+// saysWhoseIsBlank: somebody has deleted a claim, and the StatefulSet controller was behind and made it again for a pod that was to
+// be no more. No node has written on it, and nobody knows whose it is.
+func (w *world) saysWhoseIsBlank() {
+	for _, i := range w.used {
+		l := &w.slots[i]
+		if l.claim.exists && l.volume.node == 0 && l.claim.clusterID == "" && !l.pod.exists {
+			l.claim.clusterID = clusterID
+			w.say("somebody says that %s is of this cluster", l.claimName)
+			w.bump(kindClaims)
+		}
 	}
 }
 
