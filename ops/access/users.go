@@ -53,14 +53,8 @@ func Users(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done {
 		return
 	}
-	undesired := func(r model.RecordedUser) bool {
-		return !slices.ContainsFunc(t.Desired.Users, func(u model.User) bool { return u.Name == r.Name })
-	}
-	if !slices.ContainsFunc(t.Record.Bootstrap.Users, undesired) {
-		return
-	}
 	t.Record.Bootstrap.Users = slices.DeleteFunc(slices.Clone(t.Record.Bootstrap.Users), func(r model.RecordedUser) bool {
-		if !undesired(r) {
+		if slices.ContainsFunc(t.Desired.Users, func(u model.User) bool { return u.Name == r.Name }) {
 			return false
 		}
 		if dropped(&t.View, r.Name) {
@@ -81,56 +75,41 @@ func makeUser(t *pass.Pass, u model.User, s model.Secret) {
 	if !t.Contact() || pod == "" || t.Record.Bootstrap.System.UID == "" {
 		return // SystemUser has said why
 	}
-	r := User(&t.View, u.Name)
-	var next model.RecordedUser
-	if r != nil {
+	next := model.RecordedUser{Name: u.Name}
+	if r := User(&t.View, u.Name); r != nil {
 		next = *r
 	}
-	next.Name = u.Name
 	if next.Overwrote != "" {
 		t.Report(model.Report{Event: model.EventFeedback, Operation: "update", Action: passwordUpdate, Reason: "UserOverwritten", Status: model.StatusSuccess, Warning: true, Message: next.Overwrote})
 		next.Overwrote = ""
 		t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, next)
 	}
 	a := model.Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version, SystemSecret: t.SystemSecret()}
-	made := next.Secret != (model.SecretVersion{})
-	// A user that somebody dropped is recreated.
-	gone := dropped(&t.View, u.Name)
-	if why := s.Unusable[u.Secret.Key]; why != "" {
-		oddPassword(t, u, s, next, made && !gone, a, why)
-		return
-	}
+	made, gone := next.Secret != (model.SecretVersion{}), dropped(&t.View, u.Name) // one that somebody dropped is recreated
+	there := made && !gone
+	// A password that nobody can type, or that the login does not take, is refused. If the user logs in with it
+	// already it stays; a login says whether that is so.
+	odd, purpose := s.Unusable[u.Secret.Key], "the password of user "+u.Name
 	switch {
-	case !made || gone:
+	case there && next.Secret == s.Version && (next.Key == u.Secret.Key || next.Key == ""):
+		passwordChanged(t, next)
+		if odd != "" {
+			t.Wait(gates.PasswordOdd(s.Name, u.Secret.Key, purpose, odd))
+		}
+	case there && next.Refused != s.Version:
+		a.Kind = model.ActionVerifyUser
+		t.Harmless(a)
+	case odd != "":
+		t.Refuse(gates.PasswordUnusable(s.Name, u.Secret.Key, purpose, odd))
+	case there:
+		changePassword(t, next, a)
+	default:
 		if next.Pending != s.Version {
 			next.Pending = s.Version
 			t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, next)
 		}
 		a.Kind = model.ActionSetUser
 		t.Harmless(a)
-	case next.Secret == s.Version && (next.Key == u.Secret.Key || next.Key == ""):
-		passwordChanged(t, next)
-	case next.Refused != s.Version:
-		a.Kind = model.ActionVerifyUser
-		t.Harmless(a)
-	default:
-		changePassword(t, next, a)
-	}
-}
-
-// oddPassword refuses a password that nobody can type, or that the login does not take. If the
-// user logs in with it already it stays; a login says whether that is so.
-func oddPassword(t *pass.Pass, u model.User, s model.Secret, r model.RecordedUser, made bool, a model.Action, why string) {
-	purpose := "the password of user " + u.Name
-	switch {
-	case made && r.Secret == s.Version && (r.Key == u.Secret.Key || r.Key == ""):
-		passwordChanged(t, r)
-		t.Wait(gates.PasswordOdd(s.Name, u.Secret.Key, purpose, why))
-	case made && r.Refused != s.Version:
-		a.Kind = model.ActionVerifyUser
-		t.Harmless(a)
-	default:
-		t.Refuse(gates.PasswordUnusable(s.Name, u.Secret.Key, purpose, why))
 	}
 }
 

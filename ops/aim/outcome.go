@@ -34,13 +34,15 @@ func Words(t *pass.Pass) string {
 	return strings.Join(list, "; ")
 }
 
-// TakesTooLong says in words that the operation has taken longer than its limit; "" where it
-// has not, and where that was said before: work goes on.
-func TakesTooLong(t *pass.Pass, limit time.Duration) string {
+// Timeout reports once that the operation has taken longer than its limit; work goes on. The message of the report is
+// what the operation is called.
+func Timeout(t *pass.Pass, limit time.Duration, refused string, r model.Report) {
 	op := t.Record.Operation
 	if op == nil || op.TimedOut || t.Elapsed(op.Started) <= limit {
-		return ""
+		return
 	}
 	model.Own(&t.Record.Operation).TimedOut = true
-	return fmt.Sprintf(" has taken more than %s and is still being tried; it waits for: %s", limit, Words(t))
+	r.Warning = true
+	r.Message += fmt.Sprintf(" has taken more than %s and is still being tried; it waits for: %s", limit, Words(t))
+	Outcome(t, op.Kind, model.StatusFailure, refused, r)
 }

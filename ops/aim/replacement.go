@@ -20,7 +20,9 @@ func MayReplace(v *view.View) bool {
 // ConsentVolumes notes that what is in effect consents to the deletion of volumes.
 func ConsentVolumes(t *pass.Pass) {
 	consents := t.Desired.Operations.Has(definition.ConsentDeleteVolumes)
-	if consents && Applied(&t.View) && len(t.Decision.Refusals) == 0 && !replacesOne(&t.View) {
+	// While the cluster is suspended nobody refuses other volumes yet.
+	replaces := func(s model.RecordedSet) bool { return len(OtherVolumes(&t.View, s.Name)) > 0 }
+	if consents && Applied(&t.View) && len(t.Decision.Refusals) == 0 && !slices.ContainsFunc(t.Record.Sets, replaces) {
 		t.Record.VolumesConsent = true
 	}
 }
@@ -30,12 +32,6 @@ func WithdrawVolumes(t *pass.Pass) {
 	if !t.Desired.Removed && !t.Desired.Operations.Has(definition.ConsentDeleteVolumes) {
 		t.Record.VolumesConsent = false
 	}
-}
-
-// replacesOne reports whether the definition desires other volumes, which while the cluster is
-// suspended nobody refuses yet.
-func replacesOne(v *view.View) bool {
-	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return len(OtherVolumes(v, s.Name)) > 0 })
 }
 
 // OtherVolumes are the live claim templates from which no claim can become what is desired: of

@@ -138,7 +138,8 @@ func byUpgrade(v *view.View, set string) bool {
 	if !UpgradeDue(v) || view.Upgrading(v) || !view.Changes(v, set, model.ChangeImage) {
 		return false
 	}
-	if v.Record.ClusterID == "" && (!anyReady(v, set) || anyStuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil) {
+	ready := func(p *model.Pod) bool { return p.Set == set && p.Ready }
+	if v.Record.ClusterID == "" && (!v.AnyPod(ready) || anyStuck(v, set) && view.WaitsForMore(v, view.GatewayReady(v)) != nil) {
 		return false
 	}
 	return !startsOnNothing(v, set)
@@ -157,10 +158,6 @@ func startsOnNothing(v *view.View, set string) bool {
 	}
 	return !view.JoinedBefore(v, set, live.Template) &&
 		!v.AnyPod(func(p *model.Pod) bool { return p.Set == set && (p.Ready || !view.StuckSinceCreated(v, p)) })
-}
-
-func anyReady(v *view.View, set string) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return p.Set == set && p.Ready })
 }
 
 // awayByItself reports whether, while nodes come or go, a node that stays is away and its

@@ -31,7 +31,8 @@ func TableAges(v *view.View) []gates.TableAge {
 // version depends on is looked at until the upgrade begins.
 func refuseVersion(t *pass.Pass) {
 	was, desired := t.Record.Version, t.Desired.Version
-	changes := UpgradeDue(&t.View) || view.Upgrading(&t.View) || newerStarted(&t.View)
+	newer := func(p *model.Pod) bool { return view.StartedNewer(p, desired) }
+	changes := UpgradeDue(&t.View) || view.Upgrading(&t.View) || t.AnyPod(newer)
 	if !changes || was == "" || Unstarted(&t.View) {
 		return
 	}
@@ -46,9 +47,4 @@ func refuseVersion(t *pass.Pass) {
 	if !t.Refuses(gates.TablesTooOld(was, desired, ages)) {
 		t.Refuses(gates.ReleaseLosesData(desired, ages))
 	}
-}
-
-// newerStarted reports whether a pod has started a newer minor version than is desired.
-func newerStarted(v *view.View) bool {
-	return v.AnyPod(func(p *model.Pod) bool { return view.StartedNewer(p, v.Desired.Version) })
 }

@@ -138,12 +138,7 @@ func Bootstrap(t *pass.Pass) {
 		return // how long that takes depends on the data
 	}
 	limit := model.First(t.Desired.Operations.BootstrapTimeout, t.Policy.BootstrapTimeout, model.DefaultBootstrapTimeout)
-	if words := aim.TakesTooLong(t, limit); words != "" {
-		aim.Outcome(t, model.OperationBootstrap, model.StatusFailure, "bootstrap-timeout", model.Report{
-			Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapTimedOut", Warning: true,
-			Message: "the bootstrap" + words,
-		})
-	}
+	aim.Timeout(t, limit, "bootstrap-timeout", model.Report{Event: model.EventFeedback, Operation: "create", Action: "create", Reason: "BootstrapTimedOut", Message: "the bootstrap"})
 }
 
 // reportMade reports the end of a bootstrap: success only where every desired node has joined.

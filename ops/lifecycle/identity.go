@@ -205,13 +205,18 @@ func Released(t *pass.Pass) bool {
 
 // giveAllBack ends a restart or a shrink where it stands, and gives back what is held.
 func giveAllBack(t *pass.Pass) {
-	if view.Restarting(&t.View) || aim.Shrinking(&t.View) {
+	giveBack(t, view.Restarting(&t.View) || aim.Shrinking(&t.View))
+	forgetOwned(t)
+}
+
+// giveBack gives back what is held, and ends the operation where it stands.
+func giveBack(t *pass.Pass, ends bool) {
+	if ends {
 		aim.EndShrink(t)
 		t.Record.Operation = nil
 	}
 	setting.GiveBackLock(t)
 	setting.GiveBackExclusions(t)
-	forgetOwned(t)
 }
 
 // returnBudgets lets Kubernetes evict one pod at a time again.
@@ -232,12 +237,7 @@ func Paused(t *pass.Pass) bool {
 	t.Wait(gates.Paused(t.Commanded.Paused == "true"))
 	// A pause may last: what is held goes back, and a pod that is on its way
 	// comes back by itself.
-	setting.GiveBackLock(t)
-	if aim.Shrinking(&t.View) {
-		aim.EndShrink(t)
-		t.Record.Operation = nil
-	}
-	setting.GiveBackExclusions(t)
+	giveBack(t, aim.Shrinking(&t.View))
 	noteSeen(t)
 	return true
 }

@@ -289,14 +289,8 @@ func suspendedWaits(t *pass.Pass) {
 
 // suspendTimeout reports once that it takes too long; work goes on.
 func suspendTimeout(t *pass.Pass, reason string) {
-	words := aim.TakesTooLong(t, view.ScaleLimit(&t.View))
-	if words == "" {
-		return
-	}
-	op := t.Record.Operation
-	r := suspendReport(reason, model.StatusFailure, "the "+string(op.Kind)+words)
-	r.Warning = true
-	aim.Outcome(t, op.Kind, model.StatusFailure, string(op.Kind)+"-timeout", r)
+	kind := string(t.Record.Operation.Kind)
+	aim.Timeout(t, view.ScaleLimit(&t.View), kind+"-timeout", suspendReport(reason, model.StatusFailure, "the "+kind))
 }
 
 // suspendReport uses crate-operator's one word for both directions.

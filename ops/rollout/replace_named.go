@@ -21,11 +21,8 @@ func ReplaceNamed(t *pass.Pass) {
 	if p == nil {
 		return
 	}
-	a := model.Action{Kind: model.ActionReplaceStuckPod, Pod: p.Name, PodUID: p.UID}
-	if view.ProcessRuns(p) || t.Contact() && t.SQLPod() != "" {
-		// A process that does not run cannot be asked itself.
-		askFirst(t, &a, p)
-	}
+	// A process that does not run cannot be asked itself.
+	a := replacement(t, p, view.ProcessRuns(p) || t.Contact() && t.SQLPod() != "")
 	why := cmp.Or(staysAnyhow(&t.View, p), mayBeMember(&t.View, p), staysNow(t))
 	if why == "" && view.ProcessRuns(p) && a.Ask == "" {
 		why = "its process runs, and there is nobody who can be asked whether its node is a member"
@@ -38,7 +35,6 @@ func ReplaceNamed(t *pass.Pass) {
 		t.Wait(gates.ReplacePodWaits(p.Name, why))
 		return
 	}
-	losesVolume(t, p, &a)
 	replace(t, p, a)
 }
 

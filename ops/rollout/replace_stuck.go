@@ -53,13 +53,7 @@ func ReplaceStuck(t *pass.Pass) {
 		sayKeptVolumes(t)
 		return
 	}
-	a := model.Action{Kind: model.ActionReplaceStuckPod, Pod: found.Name, PodUID: found.UID}
-	if view.ProcessRuns(found) {
-		// It may be joining this moment.
-		askFirst(t, &a, found)
-	}
-	losesVolume(t, found, &a)
-	replace(t, found, a)
+	replace(t, found, replacement(t, found, view.ProcessRuns(found))) // one that runs may be joining this moment
 }
 
 // replace decides that the pod is recreated on its set's live template.
@@ -161,25 +155,25 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 	return own
 }
 
-// askFirst lets the executor ask another node whether the one in the pod has joined meanwhile;
-// where none can be asked, that node itself whether it accepts the login of `system`.
-func askFirst(t *pass.Pass, a *model.Action, p *model.Pod) {
-	ask := t.SQLPod()
-	switch secret := t.Secret(t.SystemSecret()); {
+// replacement recreates a pod. With asks the executor asks another node whether the one in the pod has joined meanwhile;
+// where none can be asked, that node itself whether it accepts the login of `system`. If a volume goes with the pod, it
+// looks once more whether everything is there without that.
+func replacement(t *pass.Pass, p *model.Pod, asks bool) model.Action {
+	a := model.Action{Kind: model.ActionReplaceStuckPod, Pod: p.Name, PodUID: p.UID}
+	if view.DeletedClaim(&t.View, p) != nil {
+		a.LosesVolume, a.Whole, asks = true, t.Observed.Database.AsHealthy(), true
+	}
+	ask, secret := t.SQLPod(), t.Secret(t.SystemSecret())
+	switch {
+	case !asks:
+		return a
 	case t.Contact() && ask != "":
 		a.Ask, a.NodeNames, a.Led = ask, p.NodeName, view.HasMaster(&t.View)
 	case secret.Has(access.SystemKey):
 		a.Ask = p.Name
 	default:
-		return
+		return a
 	}
 	a.SystemSecret = t.SystemSecret()
-}
-
-// losesVolume has the action look once more whether everything is there without the volume.
-func losesVolume(t *pass.Pass, p *model.Pod, a *model.Action) {
-	if view.DeletedClaim(&t.View, p) != nil {
-		askFirst(t, a, p)
-		a.LosesVolume, a.Whole = true, t.Observed.Database.AsHealthy()
-	}
+	return a
 }

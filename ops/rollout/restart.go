@@ -226,22 +226,14 @@ func restarted(t *pass.Pass, op *model.Operation) {
 
 // restartTimeout reports once that it takes too long; work goes on.
 func restartTimeout(t *pass.Pass) {
-	if !view.Restarting(&t.View) {
-		return
-	}
-	words := aim.TakesTooLong(t, view.RestartLimit(&t.View))
-	if words == "" {
-		return
-	}
 	op := t.Record.Operation
-	if op.Kind == model.OperationUpgrade {
-		r := upgradeReport(&t.View, *op.Upgrade, "UpgradeTimedOut", op.Upgrade.Words()+words)
-		r.Warning = true
-		aim.Outcome(t, model.OperationUpgrade, model.StatusFailure, "upgrade-timeout", r)
-		return
+	switch {
+	case !view.Restarting(&t.View):
+	case op.Kind == model.OperationUpgrade:
+		aim.Timeout(t, view.RestartLimit(&t.View), "upgrade-timeout", upgradeReport(&t.View, *op.Upgrade, "UpgradeTimedOut", op.Upgrade.Words()))
+	default:
+		aim.Timeout(t, view.RestartLimit(&t.View), "restart-timeout", model.Report{
+			Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Message: "the rolling restart",
+		})
 	}
-	aim.Outcome(t, model.OperationRestart, model.StatusFailure, "restart-timeout", model.Report{
-		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Warning: true,
-		Message: "the rolling restart" + words,
-	})
 }

@@ -117,7 +117,7 @@ func Grow(t *pass.Pass) {
 		op.Step = model.StepAcknowledge
 		acknowledge(t, op)
 	}
-	tooLong(t, model.OperationGrow, op, "GrowTimedOut", growWords(op.From, op.To))
+	tooLong(t, op, "GrowTimedOut", growWords(op.From, op.To))
 }
 
 // unmade reports whether a StatefulSet is still to be made that a grow adds.
@@ -190,12 +190,8 @@ func acknowledge(t *pass.Pass, op *model.Operation) {
 }
 
 // tooLong reports once that it takes too long; work goes on.
-func tooLong(t *pass.Pass, kind model.OperationKind, op *model.Operation, reason, what string) {
-	if words := aim.TakesTooLong(t, view.ScaleLimit(&t.View)); words != "" {
-		r := scaleReport(op, reason, what+words)
-		r.Warning = true
-		aim.Outcome(t, kind, model.StatusFailure, "scale-timeout", r)
-	}
+func tooLong(t *pass.Pass, op *model.Operation, reason, what string) {
+	aim.Timeout(t, view.ScaleLimit(&t.View), "scale-timeout", scaleReport(op, reason, what))
 }
 
 func scaleReport(op *model.Operation, reason, message string) model.Report {

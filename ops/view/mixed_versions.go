@@ -114,18 +114,14 @@ type dataNode struct {
 // dataNodes are the nodes with data, by node id.
 func dataNodes(v *View) map[string]dataNode {
 	nodes := make(map[string]dataNode, len(v.Observed.Database.Nodes))
-	for i := range v.Observed.Database.Nodes {
-		n, master := &v.Observed.Database.Nodes[i], false
-		node := dataNode{version: n.Version, node: n}
-		for p := range model.Each(v.Observed.Pods) {
-			if p.NodeName == n.Name {
-				w := v.DesiredSet(p.Set)
-				master, node.leaves = w != nil && !w.Data, p.Ordinal >= Target(v, p.Set)
+	for n := range model.Each(v.Observed.Database.Nodes) {
+		p := PodOf(v, n)
+		if p != nil {
+			if w := v.DesiredSet(p.Set); w != nil && !w.Data {
+				continue
 			}
 		}
-		if !master {
-			nodes[n.ID] = node
-		}
+		nodes[n.ID] = dataNode{version: n.Version, node: n, leaves: p != nil && p.Ordinal >= Target(v, p.Set)}
 	}
 	return nodes
 }

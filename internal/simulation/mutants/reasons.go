@@ -65,7 +65,7 @@ var reasons = []reason{
 	}},
 	{"the model has no licences, and no Secret of it goes", []guard{
 		{gate, "licence-missing", ""}, {call, "setLicense Run", ""}, {action, "licence", ""}, {action, "relicence", ""},
-		{gate, "secret-missing", ""}, {gate, "password-unusable", ""}, {gate, "password-odd", ""}, {action, "oddPassword", ""},
+		{gate, "secret-missing", ""}, {gate, "password-unusable", ""}, {gate, "password-odd", ""},
 	}},
 	{"people of the model push nothing that is refused by its name for ever", []guard{
 		{gate, "cluster-name-change", ""}, {gate, "downgrade-refused", ""}, {gate, "tls-change-not-supported", ""}, {gate, "version-path", ""}, {gate, "tables-too-old", ""}, {gate, "table-ages-known", ""},
