@@ -55,15 +55,20 @@ func startBootstrap(t *pass.Pass) {
 // keep holds the cluster to what it was, for a pass in which nothing is done.
 func keep(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
-		e := model.EffectiveSet{
-			Name: s.Name, Replicas: aim.Replicas(&t.View, s), Template: model.TemplateKept, Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name),
-			Settings: setting.SettingsAnnotation(&t.View), Hold: setting.Annotation(&t.View, s.Name), Adopted: aim.AdoptedNote(&t.View, s.Name),
-		}
-		e.Remember = restarted(&t.View, s.Name) // it goes on after a pause
+		e := held(&t.View, s, setting.SettingsAnnotation(&t.View))
+		e.Template = model.TemplateKept
 		volume.KeepClaimTemplates(&t.View, &e)
 		t.Decision.Effective.Sets = append(t.Decision.Effective.Sets, e)
 	}
 	t.Decision.Effective.Budgets = t.Record.Budgets
+}
+
+// held is what a set is held to whatever its template. The template that is remembered stays so after a pause.
+func held(v *view.View, s model.RecordedSet, settings string) model.EffectiveSet {
+	return model.EffectiveSet{
+		Name: s.Name, Replicas: aim.Replicas(v, s), Live: v.LiveTemplate(s.Name), InitialMasters: initialMasters(v, s.Name), Remember: restarted(v, s.Name),
+		Suspended: lifecycle.SuspendedNote(v, s.Name), Settings: settings, Hold: setting.Annotation(v, s.Name), Adopted: aim.AdoptedNote(v, s.Name),
+	}
 }
 
 // initialMasters is true until the id of the cluster is recorded. A live template that has lost
@@ -103,9 +108,9 @@ func effective(t *pass.Pass) {
 	var some [6]model.EffectiveSet // of most clusters
 	sets := some[:0]
 	for _, s := range t.Record.Sets {
-		e := model.EffectiveSet{Name: s.Name, Replicas: aim.Replicas(&t.View, s), Gap: unread(&t.View, s.Name), Live: t.LiveTemplate(s.Name), InitialMasters: initialMasters(&t.View, s.Name), Suspended: lifecycle.SuspendedNote(&t.View, s.Name)}
-		restarted := restarted(&t.View, s.Name)
-		e.Remember = restarted
+		e := held(&t.View, s, settings)
+		e.Gap = unread(&t.View, s.Name)
+		restarted := e.Remember
 		if restarted {
 			aim.Remember(t, &e)
 		}
@@ -124,7 +129,7 @@ func effective(t *pass.Pass) {
 		}
 		e.Resized = !view.ResizesByRestart(&t.View)
 		volume.KeepClaimTemplates(&t.View, &e)
-		e.Hold, e.Settings, e.Adopted = setting.Annotation(&t.View, s.Name), settings, aim.AdoptedNote(&t.View, s.Name)
+
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
 		}

@@ -92,9 +92,9 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 		if p == nil || p.Terminating || p.Template == live.Template {
 			return false
 		}
-		if p.Template == r.Remembered && (!desiredIsRemedy || joinedOrReady(&t.View, p)) {
-			runs = true
-		}
+		// Where nobody can be asked, its pod is ready, as it is once the node has joined.
+		joined := view.Joined(&t.View, p) || !t.Contact() && view.Serves(p)
+		runs = runs || p.Template == r.Remembered && (!desiredIsRemedy || joined)
 	}
 	if runs {
 		t.RollBack = r.Set
@@ -108,12 +108,6 @@ func upgradedVolume(v *view.View, set string) bool {
 	return view.Upgrading(v) && model.Any(v.Observed.Claims, func(c *model.Claim) bool {
 		return c.Set == set && c.Version != "" && gates.CompareMinor(c.Version, v.Record.Operation.Upgrade.OldVersion) > 0
 	})
-}
-
-// joinedOrReady reports whether the node of a pod has joined. Where nobody can be asked, its pod is ready,
-// as it is once the node has joined.
-func joinedOrReady(v *view.View, p *model.Pod) bool {
-	return view.Joined(v, p) || !v.Contact() && view.Serves(p)
 }
 
 // NothingToRollBackTo reports whether no other template is remembered.

@@ -222,8 +222,7 @@ func verified(v *view.View, op *model.Operation) bool {
 func othersJoined(v *view.View, r *model.Restart) bool {
 	live := v.Live(r.Set)
 	return v.AnyPod(func(p *model.Pod) bool {
-		recreated := p.Name == r.Pod || slices.ContainsFunc(r.Pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
-		return !recreated && view.OnLive(p, live) && view.Joined(v, p)
+		return !r.Where(p.Name) && view.OnLive(p, live) && view.Joined(v, p)
 	})
 }
 

@@ -19,13 +19,17 @@ func AnySurplus(v *View) bool {
 
 // SurplusOf are those of them that a pod uses, separated by commas; "" for none.
 func SurplusOf(v *View, p *model.Pod) string {
-	var out []string
-	for _, w := range SurplusDisks(v, p.Set) {
-		if p.Uses(w.Name) {
-			out = append(out, w.Name)
+	return strings.Join(surplus(v, p.Set, p.Uses), ",")
+}
+
+// surplus are the names of those for which `is` holds.
+func surplus(v *View, set string, is func(name string) bool) (names []string) {
+	for _, w := range SurplusDisks(v, set) {
+		if is(w.Name) {
+			names = append(names, w.Name)
 		}
 	}
-	return strings.Join(out, ",")
+	return names
 }
 
 // SurplusUnused reports whether a StatefulSet may be recreated without its surplus disks: all its pods are
@@ -65,20 +69,14 @@ func Narrowing(v *View, set string) string {
 	if p := PodNamed(v, r.Pod); p != nil && p.UID != r.PodUID {
 		return ""
 	}
-	var out []string
-	for _, w := range SurplusDisks(v, set) {
-		out = append(out, w.Name)
-	}
-	return strings.Join(out, ",")
+	return strings.Join(surplus(v, set, func(string) bool { return true }), ",")
 }
 
 // Narrow reports whether the live template of a StatefulSet does without a surplus disk: a pod that is
 // made now comes without it.
 func Narrow(v *View, set string) bool {
 	live := v.Live(set)
-	return live != nil && slices.ContainsFunc(SurplusDisks(v, set), func(w model.VolumeTemplate) bool {
-		return model.InList(live.Unused, w.Name)
-	})
+	return live != nil && len(surplus(v, set, func(name string) bool { return model.InList(live.Unused, name) })) > 0
 }
 
 // AnyNarrow reports whether that is so of any StatefulSet of the cluster.
@@ -87,11 +85,9 @@ func AnyNarrow(v *View) bool { return anySet(v, Narrow) }
 // IsToUse are the disks that a pod has a volume of and does not use, though it is to: they are desired, or
 // its node was not found empty before it came back without them.
 func IsToUse(v *View, p *model.Pod) []string {
-	surplus := func(name string) bool {
-		return slices.ContainsFunc(SurplusDisks(v, p.Set), func(w model.VolumeTemplate) bool { return w.Name == name })
-	}
+	goes := surplus(v, p.Set, func(string) bool { return v.Record.Removing.Has(p.UID) })
 	return slices.DeleteFunc(model.Listed(p.Unused), func(name string) bool {
-		return !HasTemplate(v, p.Set, name) || surplus(name) && v.Record.Removing.Has(p.UID)
+		return !HasTemplate(v, p.Set, name) || slices.Contains(goes, name)
 	})
 }
 
