@@ -20,8 +20,8 @@ func Each[T any](all []T) iter.Seq[*T] {
 // Where are those for which `is` holds.
 func Where[T any](all []T, is func(*T) bool) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
-		for each := range Each(all) {
-			if is(each) && !yield(each) {
+		for i := range all {
+			if is(&all[i]) && !yield(&all[i]) {
 				return
 			}
 		}
@@ -37,7 +37,8 @@ func Count[T any](all []T, is func(*T) bool) int {
 	return n
 }
 
-// Find is the first one for which `is` holds; nil for none. It is asked often, and over Each the question would be made on the heap.
+// Find is the first one for which `is` holds; nil for none. It walks by index, as Where does: both are asked often, and over Each
+// the question would be made on the heap.
 func Find[T any](all []T, is func(*T) bool) *T {
 	for i := range all {
 		if is(&all[i]) {
