@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -288,6 +289,29 @@ func TestALargerClaimWhoseVolumeMayGoIsReplacedWithoutTheRecord(t *testing.T) {
 				next = op.Shrink.Replaces
 			}
 			assert.Equal(t, c.next, next)
+		})
+	}
+}
+
+// Seed 2400031989: the record was lost when a StatefulSet had the desired storage class already. That the definition consents
+// counts once it is applied, and until then no word said that the nodes are on volumes of the former one.
+func TestNodesOnOtherVolumesAreNamedAlsoBeforeTheConsentIsRecorded(t *testing.T) {
+	for name, c := range map[string]struct {
+		recorded, consents, says bool
+	}{
+		"it is recorded":                         {true, true, true},
+		"it is not, and the definition consents": {false, true, true},
+		"nobody consents":                        {false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := situated(t)
+			s.r.Replacing, s.r.VolumesConsent = nil, c.recorded
+			s.o.Applied = model.Applied{}
+			if !c.consents {
+				s.d.Operations.Consent = nil
+			}
+			d := s.decide()
+			assert.Equal(t, c.says, strings.Contains(waitsWith(d, "volumes-replaced"), "0 of 3 nodes are on volumes as desired"), "%v", d.Waits)
 		})
 	}
 }

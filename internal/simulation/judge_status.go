@@ -48,7 +48,7 @@ func (j *judge) shows(w *world, d *daemon, c *commit) {
 	if node := d.usesSurplus(c); rec.Removing != nil && node != "" {
 		lacks(gates.DisksRemovedRule, node+" has a disk that is not desired")
 	}
-	if node := d.onOtherClass(c); rec.Replacing != nil && node != "" {
+	if node := d.onOtherClass(c); node != "" {
 		lacks(gates.VolumesReplacedRule, node+" is on a volume of another storage class than is desired")
 	}
 	if g := rec.Growth; g != nil && !g.Grown.IsZero() && !d.says(gates.VolumesGrowRule) {

@@ -9,6 +9,7 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
 	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // Replace notes that volumes are being replaced, from when others are desired until the node of
@@ -28,6 +29,9 @@ func Replace(t *pass.Pass) {
 		}
 	}
 	switch was := t.Record.Replacing; {
+	case !aim.MayReplace(&t.View) && len(left) > 0 && t.Desired.Operations.Has(definition.ConsentDeleteVolumes):
+		// One push never asks for it and consents to it, and the record that knew of the consent may be lost.
+		t.Waits(gates.VolumesReplaced(true, "it is not recorded yet that a definition with the consent delete-volumes was applied; "+howFar(total, others, left)))
 	case !aim.MayReplace(&t.View) && len(left) > 0:
 		t.Waits(gates.VolumesReplaced(was != nil, "the consent delete-volumes is not in the definition any more: no further volume is replaced"))
 	case !templates && len(left) == 0:
