@@ -109,7 +109,8 @@ func TestAClaimThatIsNotSeenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T) {
 			s.o.Claims = append(s.o.Claims, model.Claim{Name: "data1-" + p.Name, Set: hot, Ordinal: 2, ClusterID: "id-1", Version: s.d.Version})
 		}, []string{"data0-" + hot + "-2"}},
 		{"its node stays", func(s *situation, _ *model.Pod) { s.d.Sets[0].Replicas = 3 }, nil},
-		{"its pod is not ready", func(_ *situation, p *model.Pod) { p.Ready = false }, nil},
+		{"its pod is not ready, and its node is a member", func(_ *situation, p *model.Pod) { p.Ready = false }, []string{"data0-" + hot + "-2", "data1-" + hot + "-2"}},
+		{"its node is no member", func(s *situation, p *model.Pod) { s.away(p.Name) }, nil},
 		{"its node is another cluster's", func(s *situation, _ *model.Pod) { s.o.Database.Pods[2].ClusterID = "id-2" }, nil},
 		{"nobody knows what it mounts", func(_ *situation, p *model.Pod) { p.Volumes = "" }, nil},
 	} {
@@ -126,6 +127,40 @@ func TestAClaimThatIsNotSeenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T) {
 				if a.Kind == model.ActionAnnotateClaim {
 					written = append(written, a.Claim)
 					assert.Equal(t, []string{"id-1", s.d.Version}, []string{a.ClusterID, a.Version})
+				}
+			}
+			assert.Equal(t, c.written, written)
+		})
+	}
+}
+
+// A member whose pod is never ready says whose its claim is as any other: it may leave without ever being ready.
+func TestAClaimSaysWhoseItIsOnceItsNodeIsAMember(t *testing.T) {
+	claim := "data0-" + hot + "-2"
+	for _, c := range []struct {
+		name    string
+		change  func(*situation, *model.Pod)
+		written []string
+	}{
+		{"its pod is ready", func(*situation, *model.Pod) {}, []string{claim}},
+		{"its pod is not ready", func(_ *situation, p *model.Pod) { p.Ready = false }, []string{claim}},
+		{"its node is no member, and its pod is not ready", func(s *situation, p *model.Pod) {
+			p.Ready = false
+			s.o.Database.Nodes = slices.Clone(s.o.Database.Nodes)[:2]
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.o.Pods = slices.Clone(s.o.Pods)
+			s.o.Claims = slices.DeleteFunc(slices.Clone(s.o.Claims), func(c model.Claim) bool { return c.Set == hot && c.Ordinal == 2 })
+			s.o.Claims = append(s.o.Claims, model.Claim{Name: claim, Set: hot, Ordinal: 2, Phase: "Bound"})
+			p := s.podOf(hot + "-2")
+			p.Started = s.o.Database.At.Add(-time.Minute)
+			c.change(s, p)
+			var written []string
+			for _, a := range s.decide().Harmless {
+				if a.Kind == model.ActionAnnotateClaim {
+					written = append(written, a.Claim)
 				}
 			}
 			assert.Equal(t, c.written, written)
