@@ -189,7 +189,10 @@ func leavingClaims(t *pass.Pass) {
 
 // answer is what a member says of itself, or the node in a pod that is ready, where it is one of this cluster; nil where not.
 func answer(v *view.View, p *model.Pod) *model.PodAnswer {
-	if a := v.Answer(p.Name); (p.Ready || view.JoinedNotReady(v, p)) && a != nil && a.ClusterID == v.Record.ClusterID && a.Version != "" {
+	if !p.Ready && !view.JoinedNotReady(v, p) {
+		return nil
+	}
+	if a := v.Answer(p.Name); a != nil && a.ClusterID == v.Record.ClusterID && a.Version != "" {
 		return a
 	}
 	return nil
