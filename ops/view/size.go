@@ -18,8 +18,14 @@ func Data(v *View, s model.RecordedSet) bool {
 // Master reports whether a node takes no shard: its pod is one of a group without data.
 func Master(v *View, nodeName string) bool {
 	return v.AnyPod(func(p *model.Pod) bool {
+		if p.NodeName != nodeName {
+			return false
+		}
+		if w := v.DesiredSet(p.Set); w != nil {
+			return !w.Data
+		}
 		s := Recorded(v.Record.Sets, p.Set)
-		return p.NodeName == nodeName && s != nil && !Data(v, *s)
+		return s != nil && !Data(v, *s)
 	})
 }
 
