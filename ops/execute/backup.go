@@ -68,13 +68,13 @@ func (t Tools) answering(ctx context.Context, a model.Action, verbs ...string) (
 	return s, nil
 }
 
-// snapshots are those of one repository, listed anew.
+// snapshots are those of one repository, listed once more.
 func (t Tools) snapshots(ctx context.Context, a model.Action) ([]model.ListedSnapshot, error) {
 	all, err := t.allSnapshots(ctx, a)
 	return slices.DeleteFunc(all, func(s model.ListedSnapshot) bool { return s.Repository != a.Repository }), err
 }
 
-// allSnapshots are those of all repositories, listed anew.
+// allSnapshots are those of all repositories, listed once more.
 func (t Tools) allSnapshots(ctx context.Context, a model.Action) ([]model.ListedSnapshot, error) {
 	password, err := t.password(ctx, model.SecretKey{Name: a.SystemSecret, Key: access.SystemKey}, model.SecretVersion{})
 	if err != nil {
