@@ -129,7 +129,6 @@ func effective(t *pass.Pass) {
 		}
 		e.Resized = !view.ResizesByRestart(&t.View)
 		volume.KeepClaimTemplates(&t.View, &e)
-
 		if view.Votes(&t.View, s.Name) {
 			e.Gateway = gateway
 		}
