@@ -250,15 +250,16 @@ func (f *fetchFlags) words() string {
 	case f.command.Verb == model.FetchReplace:
 		return "the restore of " + table + " from " + of + ", which takes the place of the table,"
 	}
-	return "the restore of " + tablesWords(&f.command) + " from " + of
+	return "the restore of " + tablesWords(&f.command, "") + " from " + of
 }
 
-// tablesWords name the tables that a command restores, and the schema that they come under. More than three are counted.
-func tablesWords(c *model.FetchCommand) string {
+// tablesWords name the tables of a command, and the schema that they come under after the verb. More than three are counted.
+func tablesWords(c *model.FetchCommand, verb string) string {
 	words := strings.Join(c.Tables, ", ")
 	if len(c.Tables) > 3 {
 		words = fmt.Sprintf("%d tables", len(c.Tables))
 	}
+	words += verb
 	if c.Schema != "" {
 		words += " under schema " + c.Schema
 	}
@@ -382,7 +383,7 @@ func fetchedWords(f *model.FetchOutcome) string {
 		return fmt.Sprintf("the snapshot is proven: each of its %d table(s) was restored and compared", f.Of)
 	}
 	if err == nil && len(c.Tables) == f.Done {
-		return tablesWords(&c) + " restored"
+		return tablesWords(&c, " restored")
 	}
 	return fmt.Sprintf("%d table(s) are there", f.Done)
 }

@@ -56,7 +56,7 @@ func TestADrillProvesASnapshotAndATableComesBack(t *testing.T) {
 	proof := v.record(cutCluster).Backups.Taken[0].Proof
 	assert.True(t, proof.Whole(), "%+v", proof)
 	assert.Empty(t, v.rows(cutCluster, "SELECT table_schema FROM information_schema.tables WHERE table_schema LIKE 'stevedore%'"), "nothing of it is left")
-	assert.Contains(t, v.asked(&daemon, "a table came", "restore", cluster, "--table", "doc.one", "--table", "shop.parts", "--schema", "old", "--wait"), "2 table(s) are there")
+	assert.Contains(t, v.asked(&daemon, "a table came", "restore", cluster, "--table", "doc.one", "--table", "shop.parts", "--schema", "old", "--wait"), "doc.one, shop.parts restored under schema old")
 	assert.False(t, v.told(`"status":"RED"`), "what comes is no loss")
 
 	out, stderr, code := v.verb("restore", cluster, "--table", "doc.one", "--wait")
