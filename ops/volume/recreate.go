@@ -24,8 +24,11 @@ func StartExpand(t *pass.Pass) bool {
 		live := t.Live(set)
 		return live != nil && live.Ours && others(&t.View, set) && grown(&t.View, set)
 	}, func(set string) bool {
-		unread := aim.Smaller(&t.View, set) && aim.SmallerUnread(&t.View)
-		return t.Waits(gates.SetRecreated(set, "whether the shards fit on smaller volumes is not known: CrateDB is not read"), unread)
+		if aim.Smaller(&t.View, set) && aim.SmallerUnread(&t.View) {
+			t.Wait(gates.SetRecreated(set, "whether the shards fit on smaller volumes is not known: CrateDB is not read"))
+			return true
+		}
+		return false
 	})
 	return t.Record.Operation != nil // claims may grow for long, and nothing waits for that
 }
