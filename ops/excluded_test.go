@@ -179,6 +179,30 @@ func TestADrainEndsNobodysExclusionAndGoesOnWhenOthersEndTheEffectOfOurs(t *test
 	}
 }
 
+// Seed 6100004154: somebody had raised the replicas to what is desired, and no grow had begun: a node that is to stay counted as
+// none of its group, and a change of ours ended that others exclude it.
+func TestTheExclusionOfANodeThatSomebodyHasAddedAndThatIsToStayIsEndedByNobody(t *testing.T) {
+	for name, c := range map[string]struct {
+		desired int
+		ends    bool
+	}{"it is desired": {4, true}, "it is one too many": {3, false}} {
+		t.Run(name, func(t *testing.T) {
+			s := made(t)
+			s.o.Pods, s.o.Database.Nodes, s.d.Sets, s.o.Sets = slices.Clone(s.o.Pods), slices.Clone(s.o.Database.Nodes), slices.Clone(s.d.Sets), slices.Clone(s.o.Sets)
+			s.o.Sets[0].Replicas = 4
+			s.o.Pods = append(s.o.Pods, model.Pod{Name: hot + "-3", NodeName: "data-hot-3", Set: hot, Ordinal: 3, Ready: true})
+			s.o.Database.Nodes = append(s.o.Database.Nodes, model.Node{Name: "data-hot-3", ID: "n-3"})
+			s.r.Exclusions = &model.Exclusions{Set: hot, IDs: "gone"}
+			s.o.Database.AllocationKnown = true
+			s.o.Database.Settings.Exclude = map[string]string{"_id": "gone", "_name": "data-hot-3"}
+			s.d.Sets[0].Replicas = c.desired
+			d := s.decide()
+			assert.Equal(t, c.ends, slices.Contains(reasons(d.Refusals), "exclusion-voids-others"), messages(d.Waits))
+			assert.Equal(t, !c.ends, slices.Contains(kinds(d), model.ActionIncludeNodes), kinds(d))
+		})
+	}
+}
+
 // Ours comes off the list when the nodes are gone, and that too is a change.
 func TestOurExclusionIsNotTakenOffWhileThatWouldEndTheExclusionsOfOthers(t *testing.T) {
 	w := filled(t, tiers(3, 3))

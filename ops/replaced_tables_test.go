@@ -123,6 +123,7 @@ func TestAKeptTableStaysWhereItIsNotKnownToBeOneOfTwo(t *testing.T) {
 			w.commands.FetchAt = model.FetchCommand{At: w.now, Verb: c.verb, Tables: []string{"doc.t3"}}.String()
 			d := afterPasses(t, w, 20)
 			assert.Contains(t, messages(d.Waits), c.text)
+			assert.Contains(t, messages(d.Waits), "`stevedore restore --"+string(c.verb)+"` is under way: ", "nothing is restored")
 			assert.Equal(t, 1, w.swaps)
 			assert.Empty(t, w.dropped)
 			assert.Len(t, w.record.Backups.Kept, 1)

@@ -110,6 +110,15 @@ func TestWhileAStatefulSetIsGoneNothingElseIsWritten(t *testing.T) {
 	assert.Subset(t, reasons(d.Waits), []string{"set-recreated", "objects-applied"}, "and why it is not made")
 }
 
+func TestAStatefulSetThatWasRecreatedWaitsForItsPodsByName(t *testing.T) {
+	s := atStep(t, model.StepAdopt)
+	released(s)
+	s.o.Sets[0].UID = "again"
+	d := s.decide()
+	assert.NotNil(t, d.Record.Operation)
+	assert.Contains(t, messages(d.Waits), "the new one takes its pods: "+hot+"-0")
+}
+
 // A message ended in "takes its pods: " and named none, where all pods belonged to the new one already.
 func TestAStatefulSetThatHasItsPodsWaitsForItsControllerByName(t *testing.T) {
 	s := atStep(t, model.StepAdopt)

@@ -28,6 +28,8 @@ var foundSafetyLast = []struct {
 		Seed: 6330004476, Start: Start{Hot: 5, Warm: 1, Tables: []string{"2"}, Shards: 1, Leave: true, Aware: true, Driver: offlineDriver, Compute: true, Adopted: true}, Steps: 183,
 		Items: []Item{{What: releaseCommand, Call: 9, A: 42, B: 62}, {What: stallController, Call: 38, A: 48, B: 62}, {What: pushVolumes, At: 9621, A: 29, B: 26}, {What: deleteClaimByHand, At: 23762, A: 53, B: 20}, {What: pushCompute, At: 13255, A: 1, B: 5}, {What: pushRemoveGroup, At: 18829, A: 11, B: 39}, {What: drainNode, At: 23592, A: 3, B: 5}, {What: pushRevert, At: 35302, A: 19, B: 11}},
 	}},
+	{"somebody has raised the replicas to what is desired, and excludes the node that has come by its name", NewSchedule(6100004154)},
+	{"a StatefulSet is made of what is there in the moment in which that of somebody else makes a pod more", NewSchedule(6310147899)},
 }
 
 func TestWhatTheLastSchedulesFoundOfSafetyStaysCorrected(t *testing.T) {

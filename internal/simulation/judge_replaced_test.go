@@ -189,7 +189,7 @@ func TestTheJudgeSeesWhatGoesWrongWithTheReplacementOfVolumes(t *testing.T) {
 			was := w.templates[s.template]
 			was.class = 2
 			next := w.templateOf(was.content, was.version, was.counts, was.bad, was.soft, was.shape)
-			w.judge.recreates(w, s, &model.EffectiveSet{Name: s.name, Replicas: s.replicas}, next)
+			w.judge.recreates(w, &daemon{w: w, began: w.now + 1}, s, &model.EffectiveSet{Name: s.name, Replicas: s.replicas}, next)
 		}},
 		{"success is reported and a node is on the old class", "F", func(w *world) {
 			w.now += minute

@@ -1,10 +1,13 @@
 package simulation
 
 import (
+	"cmp"
 	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/snapshots"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // shows: `stevedore status` names what goes on in a cluster, and what has failed in it, as long as that is so. Nothing
@@ -54,6 +57,9 @@ func (j *judge) shows(w *world, d *daemon, c *commit) {
 	if g := rec.Growth; g != nil && !g.Grown.IsZero() && !d.says(gates.VolumesGrowRule) {
 		lacks(gates.SizeNotVisibleRule, "the volumes have grown")
 	}
+	if x := rec.Exclusions; x != nil && rec.Operation == nil && !d.says(gates.NodesGoneRule) {
+		lacks(gates.ExclusionsReturnRule, "nodes of "+x.Set+" are excluded, and none is drained")
+	}
 	j.showsResizes(w, d, lacks)
 	if b := rec.Backups; b != nil && c.backups != nil {
 		j.showsBackups(w, d, c, b, lacks)
@@ -85,6 +91,9 @@ func (j *judge) showsBackups(w *world, d *daemon, c *commit, b *model.Backups, l
 	if b.Fetch != nil && b.Fetch.Drill && answers {
 		lacks(gates.DrillRunningRule, "a snapshot is tried")
 	}
+	if answers {
+		j.showsFetches(w, d, c, b, lacks)
+	}
 	if f := &b.Fetched; f.Failed != "" || f.Stays != "" {
 		lacks(gates.TablesNotRestoredRule, "tables did not come that somebody asked for")
 	}
@@ -96,6 +105,21 @@ func (j *judge) showsBackups(w *world, d *daemon, c *commit, b *model.Backups, l
 	}
 	if last.Proof.Failed != "" {
 		lacks(gates.DrillFailedRule, "the last drill has failed")
+	}
+}
+
+// showsFetches: what a person has asked for, and the drill that is due, are named before they begin, and a restore while it
+// goes on.
+func (j *judge) showsFetches(w *world, d *daemon, c *commit, b *model.Backups, lacks func(gates.Rule, string)) {
+	asked := d.observed.Commands.FetchAt
+	switch drill := c.backups.Drill; {
+	case b.Fetch != nil && b.Fetch.Drill:
+	case b.Fetch != nil:
+		lacks(gates.TablesRestoredRule, "tables are restored")
+	case asked != "" && asked != b.FetchCommand:
+		lacks(gates.TablesRestoredRule, "a restore or a drill is asked for")
+	case drill != nil && !snapshots.LastWindow(definition.BackupSchedule{Cron: drill.Cron, TimeZone: drill.TimeZone}, cmp.Or(b.Drilled, b.Since), w.now.time()).IsZero():
+		lacks(gates.DrillWaitsRule, "a drill is due")
 	}
 }
 

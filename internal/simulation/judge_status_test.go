@@ -88,6 +88,16 @@ func TestTheStatusNamesWhatGoesOn(t *testing.T) {
 			d.decision.Record.Stage = model.StageApplied
 		}},
 		{"a snapshot is tried", gates.DrillRunningRule, func(w *world, d *daemon) { backups(w, d).Fetch = &model.Fetch{Drill: true} }},
+		{"tables are restored", gates.TablesRestoredRule, func(w *world, d *daemon) { backups(w, d).Fetch = &model.Fetch{} }},
+		{"a restore is asked for", gates.TablesRestoredRule, func(w *world, d *daemon) {
+			backups(w, d)
+			d.observed.Commands.FetchAt = "at restore"
+		}},
+		{"a drill is due", gates.DrillWaitsRule, func(w *world, d *daemon) {
+			backups(w, d).Since = w.now.time().Add(-48 * time.Hour)
+			w.commits[d.want].backups.Drill = &definition.Drill{Cron: "0 3 * * *"}
+		}},
+		{"nodes are excluded, and none is drained", gates.ExclusionsReturnRule, func(_ *world, d *daemon) { d.decision.Record.Exclusions = &model.Exclusions{Set: set} }},
 		{"a drill has failed", gates.DrillFailedRule, func(w *world, d *daemon) {
 			backups(w, d).Taken = []model.TakenSnapshot{{Proof: model.Proof{At: epoch, Failed: "a table did not come"}}}
 		}},

@@ -22,7 +22,7 @@ func (j *judge) applied(w *world, d *daemon, s *set, e *model.EffectiveSet, want
 	if !s.orphaned && !behind && !w.widens(s, wanted) {
 		j.quietly(w, d, s.name) // what is gone comes back whatever was said meanwhile
 	}
-	j.recreates(w, s, e, wanted)
+	j.recreates(w, d, s, e, wanted)
 	j.changesAdopted(w, s, wanted)
 	j.narrows(w, d, s, e, &w.templates[wanted])
 	if s.exists && e.Replicas < s.replicas {

@@ -112,8 +112,8 @@ func (j *judge) orphans(w *world, d *daemon, s *set) {
 
 // recreates: a daemon makes a StatefulSet again whose pods run. It is the one that was there, but
 // for the size of its claims: another template would make all pods outdated, and fewer replicas
-// would end some of them.
-func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
+// would end some of them. A pod that somebody's StatefulSet of its name makes meanwhile is in no reading.
+func (j *judge) recreates(w *world, d *daemon, s *set, e *model.EffectiveSet, wanted int) {
 	if !s.orphaned || s.exists {
 		return
 	}
@@ -124,7 +124,7 @@ func (j *judge) recreates(w *world, s *set, e *model.EffectiveSet, wanted int) {
 		w.violate("identity", "%s is recreated with cluster.initial_master_nodes", s.name)
 	}
 	for o := e.Replicas; o < maxOrdinals; o++ {
-		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; l.pod.exists && o < s.replicas {
+		if l := &w.slots[w.setIndex(s.name)*maxOrdinals+o]; l.pod.exists && l.pod.created < d.began && o < s.replicas {
 			w.violate("A", "%s is recreated with %d replicas, which ends %s", s.name, e.Replicas, l.podName)
 		}
 	}

@@ -90,7 +90,7 @@ func TestAClusterOfWhichNoVolumeIsLeftMayBeMadeAgain(t *testing.T) {
 			w.slots[i].volume, w.slots[i].pod = volume{}, pod{}
 		}
 		v := broken(func() {
-			w.judge.recreates(w, s, &model.EffectiveSet{Name: s.name, Replicas: 3, InitialMasters: true}, s.template)
+			w.judge.recreates(w, &daemon{w: w, began: w.now + 1}, s, &model.EffectiveSet{Name: s.name, Replicas: 3, InitialMasters: true}, s.template)
 		})
 		assert.Equal(t, founds, v == nil, "%d volumes are left", left)
 	}
@@ -133,7 +133,7 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 		e := model.EffectiveSet{Name: s.name, Replicas: s.replicas}
 		next := w.templates[s.template]
 		change(&e, &next)
-		w.judge.recreates(w, s, &e, w.templateOf(next.content, next.version, next.counts, next.bad, next.soft, next.shape))
+		w.judge.recreates(w, &daemon{w: w, began: w.now + 1}, s, &e, w.templateOf(next.content, next.version, next.counts, next.bad, next.soft, next.shape))
 	}
 	larger := func(w *world) *daemon {
 		c := *w.head()
@@ -169,6 +169,12 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 		}},
 		{"it is recreated with fewer replicas", "A", func(w *world) {
 			again(w, func(e *model.EffectiveSet, _ *template) { e.Replicas-- })
+		}},
+		{"it is recreated with fewer replicas, and the pod beyond them was made meanwhile", "H", func(w *world) {
+			again(w, func(e *model.EffectiveSet, _ *template) {
+				e.Replicas--
+				w.slots[e.Replicas].pod.created = w.now + 1
+			})
 		}},
 		{"it is recreated with more replicas", "H", func(w *world) {
 			again(w, func(e *model.EffectiveSet, _ *template) { e.Replicas++ })

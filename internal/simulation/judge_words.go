@@ -23,7 +23,9 @@ func (j *judge) tells(w *world, d *daemon) {
 		return
 	}
 	c, rec, db := &w.commits[d.want], &d.decision.Record, &d.observed.Database
-	if by := w.commanded(d); c.paused || c.released || by != (model.Commands{}) || rec.Revision != c.desired.Revision {
+	by := w.commanded(d)
+	by.FetchAt, by.BackupAt = "", "" // who asks for tables or a snapshot stops nothing else
+	if c.paused || c.released || by != (model.Commands{}) || rec.Revision != c.desired.Revision {
 		return
 	}
 	if w.commandedAt >= d.began {

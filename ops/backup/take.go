@@ -56,12 +56,15 @@ func Backup(t *pass.Pass) {
 	}
 	if b.Running != nil {
 		ask(t)
+		fetch.Waits(t, "a snapshot is taken first")
 		return
 	}
 	keep(t)
-	if b.Due.Schedule == "" {
-		fetch.Begin(t)
+	if b.Due.Schedule != "" {
+		fetch.Waits(t, "a snapshot is due, and is taken first")
+		return
 	}
+	fetch.Begin(t)
 }
 
 // leave forgets the plan of a cluster that has none any more. Repository and snapshots stay.

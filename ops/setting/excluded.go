@@ -81,10 +81,11 @@ func dataMembers(v *view.View, is func(p *model.Pod) bool) []*model.Node {
 	return out
 }
 
-// holdsData reports whether the pod is one of those that a data group is to have.
+// holdsData reports whether the pod is one of those that a data group has, or is to have: somebody may have raised the replicas
+// to what is desired before a grow has begun.
 func holdsData(v *view.View, p *model.Pod) bool {
 	s := view.Recorded(v.Record.Sets, p.Set)
-	return s != nil && view.Data(v, *s) && p.Ordinal < s.Replicas
+	return s != nil && view.Data(v, *s) && p.Ordinal < max(s.Replicas, view.Target(v, p.Set))
 }
 
 func hindranceWords(list []hindrance) []string {

@@ -47,6 +47,7 @@ var reasons = []reason{
 	{"people of the model who change a filter of a table change the one that decides during a drain, and then all of them are theirs", []guard{{call, "giveBackOne Exec", ""}}},
 	{"fewer than one of 20,000 schedules comes to it, where two rare things have to meet", []guard{
 		{gate, "disk-not-blank", ""}, {gate, "set-recreated", "live == nil { t.Wait(gates.SetRecreated(r.Set, \"it is gone, and is recreated\")) return true }"}, {gate, "claim-being-deleted", "gates.NotProven)) return }"},
+		{action, "leavingClaims", ""}, {gate, "set-recreated", "live.ObservedGeneration < live.Generation"}, {gate, "set-recreated", "no group of the definition has its pods"},
 		{gate, "resize-stopped", "refused("}, {gate, "volume-change-not-supported", "case other:"}, {gate, "table-filter-decides-alone", "f.Leaving, func"},
 	}},
 	{"in fewer than one of 20,000 schedules it comes about between the decision and the last look", []guard{
@@ -128,7 +129,7 @@ var reasons = []reason{
 	{"words: another rule holds, or tells the same, with fewer of them", []guard{
 		{gate, "setting-not-effective", "asked && read && is"}, {gate, "setting-not-effective", "!e.Reset"}, {gate, "system-login-refused", ""},
 		{gate, "bootstrap-first", "PendingRestart"}, {gate, "suspended", "t.DesiredSet(s.Name) == nil"},
-		{reread, "setSettings", "hidden"}, {gate, "set-recreated", "!live.Ours"}, {gate, "pod-returns", ""}, {gate, "claim-being-deleted", "^if claim, why := claimKeeps("}, {gate, "setting-not-effective", "|| setByOthers("},
+		{reread, "setSettings", "hidden"}, {gate, "set-recreated", "!live.Ours"}, {gate, "pod-returns", ""}, {gate, "tables-restored", "model.FetchDropKept"}, {gate, "claim-being-deleted", "^if claim, why := claimKeeps("}, {gate, "setting-not-effective", "|| setByOthers("},
 		{gate, "budget-closed", "^if t.Record.DeletedClaims"},
 	}},
 	{"said twice: it is asked again when it is the pod's turn", []guard{
