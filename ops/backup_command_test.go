@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/backup"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
@@ -123,4 +124,35 @@ func TestACommandForANameThatIsThereTakesNoSecondSnapshot(t *testing.T) {
 	assert.Equal(t, first, *w.newestTaken())
 	assert.Contains(t, messageOf(w, "BackupCommandVoid"), first.Name+" is there already")
 	assert.Equal(t, w.commands.BackupAt, w.record.Backups.Command)
+}
+
+// A snapshot may take hours, and a person who asked for tables meanwhile was shown nothing of them.
+func TestWhatWaitsForASnapshotSaysSo(t *testing.T) {
+	tables := func(w *world) {
+		w.commands.FetchAt = model.FetchCommand{At: w.now, Schema: "old", Tables: []string{"doc.a"}}.String()
+	}
+	drill := func(w *world) { w.desired.Backups.Drill = &definition.Drill{Cron: "* * * * *"} }
+	for name, c := range map[string]struct {
+		asks func(w *world)
+		due  bool
+		says string
+	}{
+		"tables while one is taken":  {tables, false, "the restore or drill that was asked for waits: a snapshot is taken first"},
+		"a drill while one is taken": {drill, false, "the drill waits: a snapshot is taken first"},
+		"tables while one is due":    {tables, true, "the restore or drill that was asked for waits: a snapshot is due, and is taken first"},
+		"a drill while one is due":   {drill, true, "the drill waits: a snapshot is due, and is taken first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := backedUpWorld(t)
+			w.ahead(15 * time.Minute)
+			if !c.due {
+				w.until(func() bool { return w.record.Backups.Running != nil && !w.record.Backups.Running.Asked.IsZero() })
+				w.ahead(time.Minute)
+			}
+			c.asks(w)
+			o := w.observe()
+			o.Database.NodesKnown = !c.due // one that is due does not begin
+			assert.Contains(t, messages(ops.Decide(w.desired, o, w.record, model.Policy{}, w.now).Waits), c.says)
+		})
+	}
 }
