@@ -239,6 +239,10 @@ func TestANodeThatLosesItsVolumeIsDrainedThoughNodesAreToLeave(t *testing.T) {
 		{"none is being deleted", func(*situation) {}, ""},
 		{"one of a node that stays", func(s *situation) { s.deletes(1, true) }, hot + "-1"},
 		{"one of the node that leaves: it is drained for that", func(s *situation) { s.deletes(2, true) }, ""},
+		{"one of a node that stays, by somebody, while those of the node that leaves are", func(s *situation) {
+			s.deletes(1, false)
+			s.deletes(2, true)
+		}, ""},
 		{"the same, which lacks a disk and restarts before", func(s *situation) {
 			s.deletes(2, true)
 			s.podOf(hot + "-2").Volumes = "debug"

@@ -30,6 +30,7 @@ var foundSafetyLast = []struct {
 	}},
 	{"somebody has raised the replicas to what is desired, and excludes the node that has come by its name", NewSchedule(6100004154)},
 	{"a StatefulSet is made of what is there in the moment in which that of somebody else makes a pod more", NewSchedule(6310147899)},
+	{"somebody deletes the claim of a node, and that of one that leaves is being deleted for another volume", NewSchedule(6310184852)},
 }
 
 func TestWhatTheLastSchedulesFoundOfSafetyStaysCorrected(t *testing.T) {

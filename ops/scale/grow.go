@@ -215,7 +215,7 @@ func growWords(from, to []model.RecordedSet) string {
 func sizeWords(from, to []model.RecordedSet) string {
 	var parts []string
 	for i, s := range to {
-		if from[i].Replicas != s.Replicas {
+		if i < len(from) && from[i].Replicas != s.Replicas {
 			parts = append(parts, fmt.Sprintf("group %s from %d to %s", s.Group, from[i].Replicas, aim.NumberOf(s.Replicas, "node")))
 		}
 	}

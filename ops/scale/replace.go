@@ -109,8 +109,9 @@ func nextReplaced(v *view.View, begun bool) *model.Pod {
 		return others && begun == (view.DeletedClaim(v, p) != nil) && view.ComesBack(v, p)
 	}
 	if begun {
-		if p := lowest(v, func(p *model.Pod) bool { return due(p) && view.ReplacesVolume(v, p) }); p != nil {
-			return p
+		agreed := func(p *model.Pod) bool { return view.ReplacesVolume(v, p) }
+		if p := lowest(v, func(p *model.Pod) bool { return due(p) && agreed(p) }); p != nil || v.AnyPod(agreed) {
+			return p // of one that leaves they go with it, and those of no second node before that
 		}
 	}
 	return lowest(v, due)
