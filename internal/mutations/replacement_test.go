@@ -22,7 +22,7 @@ var replacements = []mutation{
 	{"a node whose volume goes comes back with another id", "forecastOf", "excludedThen(v, p, away)", "db.Settings.Exclude", "ops", "TestEachGateHoldsAPodBack"},
 	{"a group that is written back comes first", "start", "volume.Forgotten(t)", "false", "ops", "TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone"},
 	{"a second node waits for the volume of the first", "StartReplace", "first != nil {", "first != nil && begun {", "ops", "TestASecondNodeWaitsForTheVolumeOfTheFirst"},
-	{"of two nodes whose claims are being deleted the one that may go is first", "nextReplaced", "due(p) && view.ReplacesVolume(v, p)", "due(p) && !view.ReplacesVolume(v, p)", "ops", "TestWhichNodeIsDrainedNextForAnotherVolume"},
+	{"of two nodes whose claims are being deleted the one that may go is first", "nextReplaced", "due(p) && agreed(p)", "due(p) && !agreed(p)", "ops", "TestWhichNodeIsDrainedNextForAnotherVolume"},
 	{"an exclusion is kept while a pod that goes with its volume is not ready", "DrainedForNewVolume", "losesAnyVolume(v, p)", "losesAnyVolume(v, p) && ReplacesVolume(v, p)", "ops", "TestAnExclusionIsKeptUntilTheVolumeHasGone"},
 	{"no resize succeeds before a restart that brings it", "compute.finish", " || byRestart(v, s)", "", "ops", "TestNoResizeSucceedsBeforeARestartThatBringsIt"},
 	{"a wish that has changed is asked of the same pod first", "compute.next", "); i >= 0 {", "); i >= 0 && false {", "ops", "TestAWishThatHasChangedIsAskedOfTheSamePodFirst"},
