@@ -37,12 +37,17 @@ func Words(t *pass.Pass) string {
 // Timeout reports once that the operation has taken longer than its limit; work goes on. The message of the report is
 // what the operation is called.
 func Timeout(t *pass.Pass, limit time.Duration, refused string, r model.Report) {
-	op := t.Record.Operation
-	if op == nil || op.TimedOut || t.Elapsed(op.Started) <= limit {
+	if !Overdue(t, limit) {
 		return
 	}
 	model.Own(&t.Record.Operation).TimedOut = true
 	r.Warning = true
 	r.Message += fmt.Sprintf(" has taken more than %s and is still being tried; it waits for: %s", limit, Words(t))
-	Outcome(t, op.Kind, model.StatusFailure, refused, r)
+	Outcome(t, t.Record.Operation.Kind, model.StatusFailure, refused, r)
+}
+
+// Overdue reports whether the operation has taken longer than its limit, and nothing has reported that yet.
+func Overdue(t *pass.Pass, limit time.Duration) bool {
+	op := t.Record.Operation
+	return op != nil && !op.TimedOut && t.Elapsed(op.Started) > limit
 }

@@ -31,8 +31,10 @@ func Where[T any](all []T, is func(*T) bool) iter.Seq[*T] {
 // Count is for how many of them `is` holds.
 func Count[T any](all []T, is func(*T) bool) int {
 	n := 0
-	for range Where(all, is) {
-		n++
+	for i := range all {
+		if is(&all[i]) {
+			n++
+		}
 	}
 	return n
 }

@@ -117,7 +117,7 @@ func Grow(t *pass.Pass) {
 		op.Step = model.StepAcknowledge
 		acknowledge(t, op)
 	}
-	tooLong(t, op, "GrowTimedOut", growWords(op.From, op.To))
+	tooLong(t, op, "GrowTimedOut", func() string { return growWords(op.From, op.To) })
 }
 
 // unmade reports whether a StatefulSet is still to be made that a grow adds.
@@ -189,9 +189,11 @@ func acknowledge(t *pass.Pass, op *model.Operation) {
 	}
 }
 
-// tooLong reports once that it takes too long; work goes on.
-func tooLong(t *pass.Pass, op *model.Operation, reason, what string) {
-	aim.Timeout(t, view.ScaleLimit(&t.View), "scale-timeout", scaleReport(op, reason, what))
+// tooLong reports once that it takes too long; work goes on. Each pass asks, so the words are made only then.
+func tooLong(t *pass.Pass, op *model.Operation, reason string, what func() string) {
+	if limit := view.ScaleLimit(&t.View); aim.Overdue(t, limit) {
+		aim.Timeout(t, limit, "scale-timeout", scaleReport(op, reason, what()))
+	}
 }
 
 func scaleReport(op *model.Operation, reason, message string) model.Report {

@@ -194,9 +194,9 @@ func Shrink(t *pass.Pass) {
 		nextShrink(t, op)
 	}
 	if op := t.Record.Operation; aim.Shrinking(&t.View) && op.Shrink.Replaces != "" {
-		tooLong(t, op, "ShrinkTimedOut", "draining the node of pod "+op.Shrink.Replaces+" for its disks")
+		tooLong(t, op, "ShrinkTimedOut", func() string { return "draining the node of pod " + op.Shrink.Replaces + " for its disks" })
 	} else if aim.Shrinking(&t.View) {
-		tooLong(t, op, "ShrinkTimedOut", shrinkWords(op.From, op.To))
+		tooLong(t, op, "ShrinkTimedOut", func() string { return shrinkWords(op.From, op.To) })
 	}
 }
 
