@@ -150,10 +150,9 @@ func unique(tables []string) []string {
 // the first id under it.
 func unexcludedNode(v *view.View, sh *model.Shrink) (*model.Node, int) {
 	for i, n := range sh.Leaving {
-		for now := range model.Each(v.Observed.Database.Nodes) {
-			if now.Name == n.Name && now.ID != n.ID {
-				return now, i
-			}
+		another := func(member *model.Node) bool { return member.Name == n.Name && member.ID != n.ID }
+		if found := model.Find(v.Observed.Database.Nodes, another); found != nil {
+			return found, i
 		}
 	}
 	return nil, 0

@@ -32,9 +32,12 @@ func DeletedClaim(v *View, p *model.Pod) *model.Claim {
 func going(v *View, p *model.Pod) iter.Seq[*model.Claim] {
 	return model.Where(v.Observed.Claims, func(c *model.Claim) bool {
 		its := c.Terminating && c.Ordinal == p.Ordinal && c.Set == p.Set
-		return its && (c.Template == "" || model.DataVolume(c.Template)) && !free(v, p, c)
+		return its && mayHoldShards(c) && !free(v, p, c)
 	})
 }
+
+// mayHoldShards reports whether a claim is one of a disk for data: also where its template is not known.
+func mayHoldShards(c *model.Claim) bool { return c.Template == "" || model.DataVolume(c.Template) }
 
 // UnusedClaims are the claims on which CrateDB has written and that no node uses: of a disk that a pod came back without,
 // or of a node that has left. A pod that is to come uses its claims.
@@ -42,8 +45,8 @@ func UnusedClaims(v *View) (names []string) {
 	for c := range model.Each(v.Observed.Claims) {
 		p, s := v.Pod(c.Set, c.Ordinal), Recorded(v.Record.Sets, c.Set)
 		comes := p == nil && s != nil && c.Ordinal < s.Replicas
-		used := p != nil && p.Uses(c.Template)
-		if shards := c.Template == "" || model.DataVolume(c.Template); shards && !c.Blank() && !comes && !used {
+		inUse := comes || p != nil && p.Uses(c.Template)
+		if mayHoldShards(c) && !c.Blank() && !inUse {
 			names = append(names, c.Name)
 		}
 	}
