@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/render/guard"
 	"stevedore.dev/stevedore/render/internal/located"
@@ -65,7 +66,7 @@ func (f *failure) nearly(named objectID) string {
 	if slices.Contains(madeKinds, named.kind) && len(names) == 0 {
 		return "an object that stevedore makes of a definition is changed by spec.patches of the definition"
 	}
-	if near := located.Suggest(named.name, names); near != "" {
+	if near := spelling.Nearest(named.name, names); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if len(all) == 0 {
@@ -280,7 +281,7 @@ func unknownConfiguration(f *failure, groups []string) []definition.Problem {
 			for _, p := range located.Pairs(d.Node) {
 				if p.Key.Value == groups[1] {
 					message := "is no field of a transformer configuration"
-					if near := located.Suggest(groups[1], configurationFields); near != "" {
+					if near := spelling.Nearest(groups[1], configurationFields); near != "" {
 						message += ": did you mean " + near + "?"
 					}
 					return []definition.Problem{{File: file, Line: p.Key.Line + d.Line, Column: p.Key.Column, Path: groups[1], Message: message}}

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/guard"
-	"stevedore.dev/stevedore/render/internal/located"
 )
 
 // afterPatches are the fields of a kustomization that change names and labels when its
@@ -107,7 +107,7 @@ func noKind(m resmap.ResMap, kind string) string {
 	if slices.Contains(madeKinds, kind) {
 		return fmt.Sprintf("no %s is there when it is applied; an object that stevedore makes of a definition is changed by spec.patches of the definition", kind)
 	}
-	if near := located.Suggest(kind, kinds); near != "" {
+	if near := spelling.Nearest(kind, kinds); near != "" {
 		return fmt.Sprintf("nothing is of kind %q: did you mean %s?", kind, near)
 	}
 	return fmt.Sprintf("nothing is of kind %q; there are %s", kind, listed(m.Resources()))
@@ -122,7 +122,7 @@ func noName(candidates []*resource.Resource, target guard.Selector) string {
 	if target.Kind != "" {
 		kind = target.Kind
 	}
-	if near := located.Suggest(target.Name, names); near != "" {
+	if near := spelling.Nearest(target.Name, names); near != "" {
 		return fmt.Sprintf("no %s is called %q: did you mean %s?", kind, target.Name, near)
 	}
 	return fmt.Sprintf("no %s is called %q; there are %s", kind, target.Name, listed(candidates))

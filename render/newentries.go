@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/render/guard"
 	"stevedore.dev/stevedore/render/internal/located"
@@ -142,7 +143,7 @@ func (e patchEntry) problem(message string) definition.Problem {
 }
 
 func meant(name string, there []string, word string) string {
-	if near := located.Suggest(name, there); near != "" {
+	if near := spelling.Nearest(name, there); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if len(there) == 0 {

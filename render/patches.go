@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/definition"
-	"stevedore.dev/stevedore/render/internal/located"
 )
 
 // errPatches: the problems say what is wrong.
@@ -211,7 +211,7 @@ func meantObject(objects []*unstructured.Unstructured, target types.Selector) st
 			names = append(names, o.GetName())
 		}
 	}
-	if near := located.Suggest(strings.ReplaceAll(target.Name, "\\", ""), names); near != "" {
+	if near := spelling.Nearest(strings.ReplaceAll(target.Name, "\\", ""), names); near != "" {
 		return "did you mean " + near + "? "
 	}
 	return ""

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"stevedore.dev/stevedore/internal/spelling"
 )
 
 // takesOne says what a verb wants where it is given something else: cobra's own
@@ -37,10 +39,14 @@ func knownVerb(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	const near = 2
-	cmd.SuggestionsMinimumDistance = near
 	verb := strings.TrimSpace(verbOf(cmd) + " " + args[0])
-	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+	var verbs []string
+	for _, one := range cmd.Commands() {
+		if one.IsAvailableCommand() {
+			verbs = append(verbs, one.Name())
+		}
+	}
+	if like := spelling.Meant(args[0], verbs); len(like) > 0 {
 		return fmt.Errorf("there is no verb %q: did you mean %s?", verb, strings.Join(like, " or "))
 	}
 	return fmt.Errorf("there is no verb %q: %s --help lists them", verb, cmd.CommandPath())
@@ -79,14 +85,13 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	if name := unknown.GetSpecifiedName(); strings.HasSuffix(cmd.Use, " PATH") && slices.Contains([]string{"f", "k", "filename", "file", "kustomize"}, name) {
 		return fmt.Errorf("%s: %w: definitions are a folder, which is named without a flag, as in: %s", cmd.CommandPath(), err, exampleOf(cmd))
 	}
-	// cobra knows how near a word is to a verb's name, and to nothing else's.
-	near := &cobra.Command{SuggestionsMinimumDistance: 2}
+	var flags []string
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if !flag.Hidden {
-			near.AddCommand(&cobra.Command{Use: "--" + flag.Name, Run: func(*cobra.Command, []string) {}})
+			flags = append(flags, "--"+flag.Name)
 		}
 	})
-	if like := near.SuggestionsFor("--" + unknown.GetSpecifiedName()); len(unknown.GetSpecifiedName()) > 1 && len(like) > 0 {
+	if like := spelling.Meant("--"+unknown.GetSpecifiedName(), flags); len(unknown.GetSpecifiedName()) > 1 && len(like) > 0 {
 		return fmt.Errorf("%s: %w: did you mean %s?", cmd.CommandPath(), err, strings.Join(like, " or "))
 	}
 	return fmt.Errorf("%s: %w: %s --help lists them", cmd.CommandPath(), err, cmd.CommandPath())

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/internal/spelling"
 )
 
 // clusterArgs say which clusters a verb is for: one CLUSTER, or with --all those of a
@@ -131,19 +132,27 @@ func unrecorded(ctx context.Context, client kubernetes.Interface, cluster record
 	return fmt.Sprintf("%s; there are records of %s", said, strings.Join(listed, ", "))
 }
 
-// meantClusters are those of the same name in other namespaces; without one, those that are
-// spelled nearly so.
-func meantClusters(cluster record.Cluster, others []record.Cluster) (meant []string) {
-	// cobra knows how near a word is to a verb's name, and to nothing else's.
-	near := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, other := range others {
-		if other.Name == cluster.Name {
-			meant = append(meant, other.String())
+// meantClusters are those of the same name in other namespaces; without one, those whose name is
+// spelled most like it, in the same namespace if there is one.
+func meantClusters(cluster record.Cluster, others []record.Cluster) []string {
+	called := func(name string) (all []string) {
+		for _, other := range others {
+			if other.Name == name {
+				all = append(all, other.String())
+			}
 		}
-		near.AddCommand(&cobra.Command{Use: other.String(), Run: func(*cobra.Command, []string) {}})
+		return all
 	}
+	meant := called(cluster.Name)
 	if len(meant) == 0 {
-		meant = near.SuggestionsFor(cluster.String())
+		var known []string
+		for _, other := range others {
+			known = append(known, other.Name)
+		}
+		near := record.Cluster{Namespace: cluster.Namespace, Name: spelling.Nearest(cluster.Name, known)}
+		if meant = called(near.Name); slices.Contains(meant, near.String()) {
+			meant = []string{near.String()}
+		}
 	}
 	slices.Sort(meant)
 	return meant[:min(len(meant), 5)]

@@ -107,7 +107,7 @@ func TestTheReportOfCodeQualityNamesFilesOfTheRepositoryThatTheyAreIn(t *testing
 
 func TestWhatIsNoFolderOfDefinitionsIsSaidWithWhatToWrite(t *testing.T) {
 	dir := outOfGit(t, map[string]string{
-		"clusters/a.yaml": orders("orders", "3"), "empty/README.md": "x", "hidden/.x/a.yaml": orders("orders", "3"),
+		"clusters/a.yaml": orders("orders", "3"), "clusters/east/README.md": "x", "clusters/west/README.md": "x", "empty/README.md": "x", "hidden/.x/a.yaml": orders("orders", "3"),
 		"bare/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
 	})
 	t.Chdir(dir)
@@ -122,7 +122,13 @@ func TestWhatIsNoFolderOfDefinitionsIsSaidWithWhatToWrite(t *testing.T) {
 		{[]string{"--filename", "clusters"}, "definitions are a folder, which is named without a flag, as in: stevedore "},
 		{[]string{"-k", "clusters"}, "definitions are a folder, which is named without a flag, as in: stevedore "},
 		{[]string{"clusters/a.yaml"}, "reading clusters/a.yaml: it is a file, and " + folder + ": name the folder that it is in, clusters; --cluster NAME looks at one cluster of it"},
-		{[]string{"nope"}, "reading nope: there is no such folder"},
+		{[]string{"nope"}, "reading nope: there is no such folder; in . there are bare, empty, hidden, clusters\n"},
+		{[]string{"clutsers"}, "reading clutsers: there is no such folder: did you mean clusters?\n"},
+		{[]string{"emtpy/bare"}, "reading emtpy/bare: there is no such folder; in . there are empty, "},
+		{[]string{"clutsers/wset/"}, "reading clutsers/wset/: there is no such folder: did you mean clusters/west?\n"},
+		{[]string{"clusters/wset/a.yaml"}, "reading clusters/wset/a.yaml: there is no such folder: did you mean clusters/west?\n"},
+		{[]string{"clusters/west/b.yaml"}, "there is no such folder: a definition is named by the folder that it is in, clusters/west\n"},
+		{[]string{"empty/x"}, "reading empty/x: there is no such folder; in empty there is no folder\n"},
 		{[]string{"https://example.com/a"}, "reading https://example.com/a: nothing is fetched: clone it, and name the folder"},
 		{[]string{"empty"}, "reading empty: there is no CrateDB definition in it: it has no file that ends with .yaml or .yml"},
 		{[]string{"hidden"}, "reading hidden: there is no CrateDB definition in it: its YAML files are hidden, and files and folders that begin with a dot are passed over"},

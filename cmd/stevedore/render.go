@@ -89,51 +89,6 @@ func insideOf(within, path string) (root, dir string, err error) {
 	return root, filepath.ToSlash(inside), nil
 }
 
-// foldersBeside names the folders that are where the path was looked for, for whoever mistyped one; a few of them.
-func foldersBeside(path string) string {
-	const few = 5
-	parent := filepath.Dir(filepath.Clean(path))
-	if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
-		return ": a definition is named by the folder that it is in, " + parent
-	}
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return "; " + parent + " is none either"
-	}
-	var folders []string
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && len(folders) < few {
-			folders = append(folders, e.Name())
-		}
-	}
-	if len(folders) == 0 {
-		return ""
-	}
-	return "; in " + parent + " there are " + strings.Join(folders, ", ")
-}
-
-// folderAt refuses what is no folder, in words that say what to write instead.
-func folderAt(path string) error {
-	const folder = "definitions are a folder, which is read with all that they refer to"
-	if path == standardInput {
-		return fmt.Errorf("%s: nothing is read from standard input: write it to a file of a folder of its own, and name the folder", folder)
-	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if strings.Contains(path, "://") {
-			return fmt.Errorf("reading %s: nothing is fetched: clone it, and name the folder", path)
-		}
-		return fmt.Errorf("reading %s: there is no such folder%s", path, foldersBeside(path))
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", path, err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("reading %s: it is a file, and %s: name the folder that it is in, %s; --cluster NAME looks at one cluster of it", path, folder, filepath.Dir(path))
-	}
-	return nil
-}
-
 // workingTree is the folder with .git that path is in, and path inside of it;
 // path itself where there is none.
 func workingTree(path string) (root, dir string) {

@@ -24,8 +24,11 @@ import (
 func TestADirectoryThatIsNotThereAtTheStartIsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "orders.yaml")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	there := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(there, "clusters"), 0o700))
 	for dir, says := range map[string]string{
 		filepath.Join(t.TempDir(), "nosuch"): "there is no such directory: create it, or correct --dir",
+		filepath.Join(there, "clutsers"):     "there is no such directory: create it, or correct --dir: did you mean " + filepath.Join(there, "clusters") + "?",
 		file:                                 "it is no directory",
 	} {
 		_, err := (&sourceFlags{dir: dir}).open(nil, nil)

@@ -122,7 +122,7 @@ func (s *sourceFlags) open(cfg *rest.Config, log *slog.Logger) (daemon.Source, e
 		// At the start a folder that is not there is mistyped. One that vanishes later comes back.
 		switch info, err := os.Stat(s.dir); {
 		case errors.Is(err, fs.ErrNotExist):
-			return daemon.Source{}, fmt.Errorf("--dir %s: there is no such directory: create it, or correct --dir", s.dir)
+			return daemon.Source{}, fmt.Errorf("--dir %s: there is no such directory: create it, or correct --dir%s", s.dir, folderInstead(s.dir))
 		case err == nil && !info.IsDir():
 			return daemon.Source{}, fmt.Errorf("--dir %s: it is no directory: name the folder that the definitions are in", s.dir)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/internal/located"
 )
 
@@ -42,7 +43,7 @@ func (r *report) operation(n *yaml.Node, path []any) {
 		case "op", "path", "from", "value":
 		default:
 			message := "unknown field: known are op, path, from, value"
-			if near := located.Suggest(p.Key.Value, []string{"op", "path", "from", "value"}); near != "" {
+			if near := spelling.Nearest(p.Key.Value, []string{"op", "path", "from", "value"}); near != "" {
 				message = "unknown field: did you mean " + near + "?"
 			}
 			r.add(p.Key, append(path, p.Key.Value), message)
@@ -58,7 +59,7 @@ func (r *report) operation(n *yaml.Node, path []any) {
 		r.add(n, under("op"), "is missing: write one of "+strings.Join(operationNames, ", "))
 	case !ok || !known(op):
 		message := "is none of " + strings.Join(operationNames, ", ")
-		if near := located.Suggest(op, operationNames); near != "" {
+		if near := spelling.Nearest(op, operationNames); near != "" {
 			message += ": did you mean " + near + "?"
 		}
 		r.add(opNode, under("op"), message)

@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/internal/located"
 )
 
@@ -138,7 +139,7 @@ func LooksLike(apiVersion, kind string) Likeness {
 		return Ours
 	case kind == Kind, group == Group, strings.EqualFold(kind, Kind):
 		return Nearly
-	case located.Suggest(kind, []string{Kind}) != "" && located.Suggest(group, []string{Group}) != "":
+	case spelling.Nearest(kind, []string{Kind}) != "" && spelling.Nearest(group, []string{Group}) != "":
 		return Nearly
 	}
 	return Other

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/internal/located"
 )
 
@@ -43,7 +44,7 @@ func knownSetting(name string) bool {
 
 // nearSetting is the name that was most likely meant; "" for none.
 func nearSetting(name string) string {
-	if near := located.Suggest(name, settingNames); near != "" {
+	if near := spelling.Nearest(name, settingNames); near != "" {
 		return near
 	}
 	// The end of a long name is what people remember.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/internal/located"
 )
 
@@ -226,7 +227,7 @@ func checkDefinitionAnnotation(key string) string {
 			return ""
 		}
 	}
-	if near := located.Suggest(key, ownAnnotations); near != "" {
+	if near := spelling.Nearest(key, ownAnnotations); near != "" {
 		return "unknown annotation: did you mean " + near + "?"
 	}
 	return "unknown annotation: known are " + strings.Join(ownAnnotations, ", ")
@@ -269,7 +270,7 @@ func checkConsent(s string) string {
 			return ""
 		}
 	}
-	if near := located.Suggest(s, consents); near != "" {
+	if near := spelling.Nearest(s, consents); near != "" {
 		return "unknown consent: did you mean " + near + "?"
 	}
 	return "unknown consent: known are " + strings.Join(consents, ", ")

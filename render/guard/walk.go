@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/render/definition"
 	"stevedore.dev/stevedore/render/internal/located"
 )
@@ -178,7 +179,7 @@ func (r *reading) kind(n *yaml.Node) {
 		r.unit.component = true
 	default:
 		message := "is neither Kustomization nor Component"
-		if near := located.Suggest(kind, []string{"Kustomization", "Component"}); near != "" {
+		if near := spelling.Nearest(kind, []string{"Kustomization", "Component"}); near != "" {
 			message += ": did you mean " + near + "?"
 		}
 		r.add(kindNode, []any{"kind"}, message)

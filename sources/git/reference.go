@@ -1,7 +1,6 @@
 package git
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
+	"stevedore.dev/stevedore/internal/spelling"
 	"stevedore.dev/stevedore/sources"
 )
 
@@ -148,17 +148,7 @@ func (a advertised) names() []string {
 
 // near gives the names that a person may have meant, nearest first.
 func (a advertised) near(ref string, most int) []string {
-	names := a.names()
-	ref = plumbing.ReferenceName(ref).Short()
-	ref = ref[:min(len(ref), 200)]
-	distances := make(map[string]int, len(names))
-	for _, n := range names {
-		distances[n] = distance(ref, n[:min(len(n), 200)])
-	}
-	slices.SortFunc(names, func(x, y string) int {
-		return cmp.Or(cmp.Compare(distances[x], distances[y]), cmp.Compare(x, y))
-	})
-	names = slices.Compact(names)
+	names := spelling.Sorted(plumbing.ReferenceName(ref).Short(), a.names())
 	return names[:min(most, len(names))]
 }
 
@@ -173,25 +163,4 @@ func (a advertised) tips() []plumbing.Hash {
 	tips := slices.Collect(maps.Keys(seen))
 	plumbing.HashesSort(tips)
 	return tips
-}
-
-// distance is Levenshtein's: how many letters to insert, delete or change.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

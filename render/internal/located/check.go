@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"stevedore.dev/stevedore/internal/spelling"
 )
 
 // Checker checks nodes against fields and reports every problem.
@@ -112,7 +114,7 @@ func (c *Checker) unknown(f *Field, key string, path []any) string {
 			return "unknown field: it belongs under " + strings.Join(parents, " or ")
 		}
 	}
-	if near := Suggest(key, f.names()); near != "" {
+	if near := spelling.Nearest(key, f.names()); near != "" {
 		return "unknown field: did you mean " + near + "?"
 	}
 	if names := f.names(); len(names) > 0 {
@@ -271,7 +273,7 @@ func (c *Checker) scalar(f *Field, n *yaml.Node, path []any) {
 		}
 		if len(f.Enum) > 0 && !contains(f.Enum, n.Value) {
 			message := "is none of " + strings.Join(f.Enum, ", ")
-			if near := Suggest(n.Value, f.Enum); near != "" {
+			if near := spelling.Nearest(n.Value, f.Enum); near != "" {
 				message += ": did you mean " + near + "?"
 			}
 			c.Report(n, path, message)
