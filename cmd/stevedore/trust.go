@@ -37,12 +37,17 @@ func inCI(getenv func(string) string) string {
 
 // addTrust adds the flags of who wrote the files, and of what they may refer to.
 func (r *renderFlags) addTrust(cmd *cobra.Command) {
+	r.addTrusted(cmd)
+	cmd.Flags().StringVar(&r.root, rootFlag, "", "folder with all that PATH refers to (default: the Git working tree that PATH is in, or PATH itself)")
+	_ = cmd.MarkFlagDirname(rootFlag) // it is there
+}
+
+// addTrusted adds those of who wrote the files.
+func (r *renderFlags) addTrusted(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&r.untrusted, "untrusted", false, "render in a process that can open no file and no socket (default in CI)")
 	flags.BoolVar(&r.trusted, "trusted", false, "render in this process: whoever wrote the files is trusted (default elsewhere)")
 	cmd.MarkFlagsMutuallyExclusive("trusted", "untrusted")
-	flags.StringVar(&r.root, rootFlag, "", "folder with all that PATH refers to (default: the Git working tree that PATH is in, or PATH itself)")
-	_ = cmd.MarkFlagDirname(rootFlag) // it is there
 }
 
 // distrusts says whether the files may be a stranger's, and why it is thought.

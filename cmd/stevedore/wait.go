@@ -42,6 +42,7 @@ func newWait() *cobra.Command {
 	w := waiting{tick: time.Second, stuckFor: 20 * time.Second}
 	var timeout time.Duration
 	var dir string
+	var rendering renderFlags
 	cmd := &cobra.Command{
 		Use:   "wait CLUSTER...",
 		Short: "Wait until clusters are as they are wanted",
@@ -50,12 +51,14 @@ to do, every node is there, no table is red, nothing is held. It says on standar
 why it waits. It never says so of a cluster that nobody looks after, nor before the daemon
 has looked at the cluster since it took the newest revision of its source; with --revision,
 which may be a commit that was just pushed, nor before it has taken that one, and with
---dir nor before it has taken the directory as it is now. A cluster
+--dir nor before it has taken the directory as it is now. With --dir, --all are the clusters
+that are defined there, whatever their namespace. A cluster
 that is refused, orphaned, broken, paused or released gets nowhere by itself, nor does one
 whose changes wait until it is resumed: where only such ones are left for 20 seconds, in
 which the daemon looks again, it ends.`,
 		Example: `  stevedore wait prod/orders --revision "$(git rev-parse HEAD)" --timeout 20m
   stevedore wait prod/orders --dir ./clusters
+  stevedore wait --all --dir ./clusters
   stevedore wait prod/orders prod/metrics
   stevedore wait --all -n prod --for suspended`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,17 +78,12 @@ which the daemon looks again, it ends.`,
 				if w.revision != "" {
 					return errors.New("either --dir or --revision: a directory has no commits")
 				}
-				var err error
-				if w.revision, err = revisionOfDir(ctx, dir); err != nil {
-					return err
-				}
-				w.newest = true
 			}
-			client, clusters, err := of.find(ctx, args)
+			client, clusters, err := w.find(ctx, cmd, &of, args, &rendering, dir)
 			if err != nil {
 				return err
 			}
-			w.client, w.all, w.namespace = client, of.all, of.namespace
+			w.client = client
 			w.say = func(format string, of ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", of...) }
 			so, err := w.until(ctx, clusters)
 			for _, cluster := range so {
@@ -100,26 +98,14 @@ which the daemon looks again, it ends.`,
 		},
 	}
 	of.add(cmd)
+	rendering.add(cmd)
+	rendering.addTrusted(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&w.want, "for", forDone, "done, suspended, paused or released (and what was held given back)")
 	flags.StringVar(&dir, "dir", "", "a directory that the daemon follows: it has to have taken it as it is now")
 	flags.StringVar(&w.revision, "revision", "", "a commit, or the beginning of its hash, that the daemon has to have taken")
 	flags.DurationVar(&timeout, "timeout", 30*time.Minute, "the longest that it takes, for all clusters together")
 	return cmd
-}
-
-// revisionOfDir is the revision that a daemon calls a directory by that is as this one is now.
-func revisionOfDir(ctx context.Context, dir string) (string, error) {
-	source, err := (&sourceFlags{dir: dir}).open(nil, nil)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = source.Close() }()
-	snapshot, err := source.Fetch(ctx)
-	if err != nil {
-		return "", err
-	}
-	return snapshot.Revision, nil
 }
 
 // waiting is one run of wait.

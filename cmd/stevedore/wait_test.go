@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,11 +138,14 @@ func TestAWaitForADirectoryWaitsUntilItIsTakenAsItIs(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "orders.yaml"), []byte(text), 0o600))
 	}
 	write("before")
-	before, err := revisionOfDir(t.Context(), dir)
-	require.NoError(t, err)
+	revision := func() string {
+		snapshot, err := snapshotOfDir(t.Context(), dir)
+		require.NoError(t, err)
+		return snapshot.Revision
+	}
+	before := revision()
 	write("after")
-	after, err := revisionOfDir(t.Context(), dir)
-	require.NoError(t, err)
+	after := revision()
 	orders := record.Cluster{Namespace: "prod", Name: "orders"}
 	for _, c := range []struct {
 		name, of string
@@ -166,6 +170,51 @@ func TestAWaitForADirectoryWaitsUntilItIsTakenAsItIs(t *testing.T) {
 	newAPIServer(t, "prod")
 	assert.Contains(t, stevedore(t, "wait", "orders", "--dir", dir, "--revision", "aaaaaaa").err, "either --dir or --revision")
 	assert.Contains(t, stevedore(t, "wait", "orders", "--dir", filepath.Join(dir, "nosuch")).err, "there is no such directory")
+}
+
+// With --all it looked in the namespace of the context, where none of the clusters was.
+func TestAWaitForAllOfADirectoryIsForTheClustersThatItDefines(t *testing.T) {
+	in := func(namespace, name string) string {
+		return strings.Replace(orders(name, "3"), "namespace: prod", "namespace: "+namespace, 1)
+	}
+	two := map[string]string{"east/a.yaml": in("east", "orders"), "west/a.yaml": in("west", "orders")}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		args  []string
+		done  []string // those with a record that says so
+		code  int
+		out   string
+		err   string
+	}{
+		{"in two namespaces", two, nil, []string{"east/orders", "west/orders"}, exitOK, "cluster east/orders: done\ncluster west/orders: done\n", ""},
+		{"-A is the same", two, []string{"-A"}, []string{"east/orders", "west/orders"}, exitOK, "cluster east/orders: done\ncluster west/orders: done\n", ""},
+		{"in one of them", two, []string{"-n", "west"}, []string{"west/orders"}, exitOK, "cluster west/orders: done\n", ""},
+		{"one has no record yet", two, nil, []string{"east/orders"}, exitLate, "cluster east/orders: done\n", "west/orders: no daemon has made a record of it yet"},
+		{"another cluster of the namespace is no part of it", map[string]string{"a.yaml": in("east", "orders")}, nil, []string{"east/orders"}, exitOK, "cluster east/orders: done\n", ""},
+		{"none in the namespace", two, []string{"-n", "default"}, nil, exitError, "", "it defines no cluster in namespace default: correct -n, or leave it out"},
+		{"no definition", map[string]string{"a.txt": "x"}, nil, nil, exitError, "", "there is no CrateDB definition in it: it has no file that ends with .yaml or .yml"},
+		{"a file that cannot be read", map[string]string{"a.yaml": in("east", "orders"), "b.yaml": "a: [\n"}, nil, []string{"east/orders"}, exitError, "", "which clusters it defines is not known before these problems are corrected"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := outOfGit(t, c.files)
+			snapshot, err := snapshotOfDir(t.Context(), dir)
+			require.NoError(t, err)
+			api := newAPIServer(t, "default", "east", "west")
+			api.follows(attendance.Followed{Revisions: []string{snapshot.Revision}}, 0)
+			waits := doneRecord()
+			waits.Shown.Verdict = model.Wait.String()
+			api.record(record.Cluster{Namespace: "east", Name: "another"}, waits)
+			for _, done := range c.done {
+				namespace, name, _ := strings.Cut(done, "/")
+				api.record(record.Cluster{Namespace: namespace, Name: name}, doneRecord())
+			}
+			end := stevedore(t, append([]string{"wait", "--all", "--dir", dir, "--timeout", "2s"}, c.args...)...)
+			assert.Equal(t, c.code, end.code, end.err)
+			assert.Equal(t, c.out, end.out)
+			assert.Contains(t, end.err, c.err)
+		})
+	}
 }
 
 // waitHere is a wait for done that looks all the time, and says nothing.
