@@ -42,7 +42,7 @@ func Users(t *pass.Pass) {
 	for _, u := range t.Desired.Users {
 		s := t.Secret(u.Secret.Name)
 		if !s.Has(u.Secret.Key) {
-			t.Wait(gates.SecretMissing(u.Secret.Name, u.Secret.Key, "the password of user "+u.Name, s.Exists))
+			t.Wait(gates.SecretMissing(u.Secret.Name, u.Secret.Key, passwordOf(u), s.Exists))
 			continue
 		}
 		if !s.Labelled {
@@ -53,8 +53,14 @@ func Users(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done {
 		return
 	}
+	undesired := func(r model.RecordedUser) bool {
+		return !slices.ContainsFunc(t.Desired.Users, func(u model.User) bool { return u.Name == r.Name })
+	}
+	if !slices.ContainsFunc(t.Record.Bootstrap.Users, undesired) {
+		return // nearly always: nothing is copied
+	}
 	t.Record.Bootstrap.Users = slices.DeleteFunc(slices.Clone(t.Record.Bootstrap.Users), func(r model.RecordedUser) bool {
-		if slices.ContainsFunc(t.Desired.Users, func(u model.User) bool { return u.Name == r.Name }) {
+		if !undesired(r) {
 			return false
 		}
 		if dropped(&t.View, r.Name) {
@@ -64,6 +70,8 @@ func Users(t *pass.Pass) {
 		return false
 	})
 }
+
+func passwordOf(u model.User) string { return "the password of user " + u.Name }
 
 // dropped reports whether the database lacks the user; only a recovered cluster can say so.
 func dropped(v *view.View, user string) bool {
@@ -84,23 +92,25 @@ func makeUser(t *pass.Pass, u model.User, s model.Secret) {
 		next.Overwrote = ""
 		t.Record.Bootstrap.Users = PutUser(t.Record.Bootstrap.Users, next)
 	}
-	a := model.Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version, SystemSecret: t.SystemSecret()}
 	made, gone := next.Secret != (model.SecretVersion{}), dropped(&t.View, u.Name) // one that somebody dropped is recreated
 	there := made && !gone
 	// A password that nobody can type, or that the login does not take, is refused. If the user logs in with it
 	// already it stays; a login says whether that is so.
-	odd, purpose := s.Unusable[u.Secret.Key], "the password of user "+u.Name
-	switch {
-	case there && next.Secret == s.Version && (next.Key == u.Secret.Key || next.Key == ""):
+	odd := s.Unusable[u.Secret.Key]
+	if there && next.Secret == s.Version && (next.Key == u.Secret.Key || next.Key == "") {
 		passwordChanged(t, next)
 		if odd != "" {
-			t.Wait(gates.PasswordOdd(s.Name, u.Secret.Key, purpose, odd))
+			t.Wait(gates.PasswordOdd(s.Name, u.Secret.Key, passwordOf(u), odd))
 		}
+		return
+	}
+	a := model.Action{Pod: pod, User: u.Name, Secret: u.Secret, SecretVersion: s.Version, SystemSecret: t.SystemSecret()}
+	switch {
 	case there && next.Refused != s.Version:
 		a.Kind = model.ActionVerifyUser
 		t.Harmless(a)
 	case odd != "":
-		t.Refuse(gates.PasswordUnusable(s.Name, u.Secret.Key, purpose, odd))
+		t.Refuse(gates.PasswordUnusable(s.Name, u.Secret.Key, passwordOf(u), odd))
 	case there:
 		changePassword(t, next, a)
 	default:

@@ -17,6 +17,9 @@ import (
 func RefuseExtra(t *pass.Pass) (refuses bool) {
 	for _, s := range t.Desired.Sets {
 		extra := extraDisks(&t.View, s.Name)
+		if len(extra) == 0 {
+			continue // nearly always: nothing is sorted
+		}
 		for _, name := range slices.Sorted(maps.Keys(extra)) {
 			if view.DesiredVolume(&t.View, s.Name, name) == nil {
 				t.Refuse(gates.Volumes(s.Name, "spec.volumeClaimTemplates["+name+"]", "a disk of "+extra[name], "", false))

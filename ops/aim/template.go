@@ -25,15 +25,17 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 // goesBefore is the order of a restart: pods that are not ready, those whose volumes go with them, then
 // the lower ordinals. None is created behind one that lacks a disk.
 func goesBefore(v *view.View, p, other *model.Pod) bool {
-	first := []func(*view.View, *model.Pod) bool{
-		notReadyLong,     // whichever else goes first would wait for it
-		view.LacksCopies, // copies are missing until it is back
-		view.Removes,     // it is drained
+	first := [...]func(*view.View, *model.Pod) bool{
+		notReadyLong,                             // whichever else goes first would wait for it
+		view.LacksCopies,                         // copies are missing until it is back
+		view.Removes,                             // it is drained
+		view.JoinedNotReady, view.ReplacesVolume, // the others are short of its copies until it is back
 	}
-	if !view.LacksDisk(v, p) && !view.LacksDisk(v, other) {
-		first = append(first, view.JoinedNotReady, view.ReplacesVolume) // the others are short of its copies until it is back
+	asked := len(first)
+	if view.LacksDisk(v, p) || view.LacksDisk(v, other) {
+		asked -= 2
 	}
-	for _, is := range first {
+	for _, is := range first[:asked] {
 		if goes := is(v, p); goes != is(v, other) {
 			return goes
 		}

@@ -181,18 +181,23 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 	tables := slices.Concat(db.Restore.Tables, db.Health.Tables,
 		model.Texts(db.Facts, func(f *model.TableFacts) string { return f.Name }),
 		model.Texts(db.Tables, scratch), model.Texts(db.Partitioned, scratch)) // without spec.backups nothing else shows one that has come
-	f := model.Fetch{Drill: true, Repository: b.Repository.Name, Snapshot: "of which nobody knows", Began: t.Now, Step: model.FetchDrop}
+	var first string // those of another schema come next
+	var batch []string
 	for _, table := range tables {
 		schema, of, ours := model.ScratchOf(t.Record.ClusterID, table)
-		if ours && f.Schema == "" {
-			f.Schema = schema // those of another one come next
+		if ours && first == "" {
+			first = schema
 		}
-		if ours && schema == f.Schema {
-			f.Batch = model.Once(f.Batch, of)
+		if ours && schema == first {
+			batch = model.Once(batch, of)
 		}
 	}
-	if len(f.Batch) == 0 {
+	if len(batch) == 0 {
 		return t.Desired.Backups != nil && keptFound(t, b, tables) // what a drill restores would keep that waiting
+	}
+	f := model.Fetch{
+		Drill: true, Repository: b.Repository.Name, Snapshot: "of which nobody knows", Began: t.Now,
+		Step: model.FetchDrop, Schema: first, Batch: batch,
 	}
 	for _, k := range b.Taken {
 		if model.ScratchSchema(t.Record.ClusterID, k.Name) == f.Schema {

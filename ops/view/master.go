@@ -20,7 +20,11 @@ func SoleVoter(v *View) string {
 
 // Voting are the recorded sets whose nodes the definition makes master-eligible.
 func Voting(v *View) []model.RecordedSet {
-	return slices.DeleteFunc(slices.Clone(v.Record.Sets), func(s model.RecordedSet) bool { return !Votes(v, s.Name) })
+	abstains := func(s model.RecordedSet) bool { return !Votes(v, s.Name) }
+	if !slices.ContainsFunc(v.Record.Sets, abstains) {
+		return v.Record.Sets
+	}
+	return slices.DeleteFunc(slices.Clone(v.Record.Sets), abstains)
 }
 
 // HasMaster reports whether there is contact and a master. Without a master no node can join.
