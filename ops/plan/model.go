@@ -217,17 +217,40 @@ func (m *world) happen() {
 		}
 	}
 	for i := range m.sets {
-		s := &m.sets[i]
-		m.pods = slices.DeleteFunc(m.pods, func(p pod) bool { return p.Set == s.Name && p.Ordinal >= s.Replicas })
-		for ordinal := range s.Replicas {
-			if !slices.ContainsFunc(m.pods, func(p pod) bool { return p.Set == s.Name && p.Ordinal == ordinal }) {
-				m.pods = append(m.pods, m.newPod(s, ordinal, ""))
-				m.claim(s, ordinal)
-			}
-		}
+		m.control(&m.sets[i])
 	}
 	slices.SortStableFunc(m.pods, func(a, b pod) int { return cmp.Or(strings.Compare(a.Set, b.Set), cmp.Compare(a.Ordinal, b.Ordinal)) })
 	m.allocate(m.db.Health.Colour != model.Yellow && m.db.Health.Colour != model.Red)
+}
+
+// control is one round of the StatefulSet controller.
+func (m *world) control(s *Set) {
+	var pods []cluster.Pod
+	for i := range m.pods {
+		p := &m.pods[i]
+		if p.Set != s.Name {
+			continue
+		}
+		for len(pods) <= p.Ordinal {
+			pods = append(pods, cluster.Pod{})
+		}
+		pods[p.Ordinal] = cluster.PodOf(&p.Pod, s.Claims, m.Claims)
+	}
+	set := cluster.StatefulSet{UID: s.UID, Replicas: s.Replicas, Terminating: s.Terminating}
+	for _, step := range set.Next(pods, nil) {
+		at := slices.IndexFunc(m.pods, func(p pod) bool { return p.Set == s.Name && p.Ordinal == step.Ordinal })
+		switch step.Write {
+		case cluster.AdoptPod:
+			m.pods[at].Controller = s.UID
+		case cluster.MakePod:
+			m.pods = append(m.pods, m.newPod(s, step.Ordinal, ""))
+			m.claim(s, step.Ordinal)
+		case cluster.MakeClaims:
+			m.MakeClaims(s.Name, step.Ordinal, s.Claims, m.now)
+		case cluster.DeletePod:
+			m.pods = slices.Delete(m.pods, at, at+1)
+		}
+	}
 }
 
 // recoveryLooks are how many looks a recovery of the gateway takes: it is no
@@ -288,7 +311,8 @@ func (m *world) apply(e model.Effective, sets []Set) (changed []written, wrote b
 		if live == nil {
 			want.UID, want.ResourceVersion, want.UpdateRevision = m.next(madeHere), m.next(""), want.Content
 			m.sets = append(m.sets, want)
-			again := m.made(&want, effective)
+			m.MakeTemplates(effective, m.desired.Volumes)
+			again := slices.ContainsFunc(m.pods, func(p pod) bool { return p.Set == want.Name }) // its controller adopts them
 			changed, wrote = append(changed, written{Set: want, new: true, again: again}), true
 			continue
 		}

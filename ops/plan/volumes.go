@@ -218,18 +218,6 @@ func (m *world) orphan(set string) {
 	}
 }
 
-// made has a new StatefulSet take the pods of its name, with the claim templates that it was
-// applied with. It says whether there were any.
-func (m *world) made(s *Set, e *model.EffectiveSet) (pods bool) {
-	m.MakeTemplates(e, m.desired.Volumes)
-	for i := range m.pods {
-		if p := &m.pods[i]; p.Set == s.Name {
-			p.Controller, pods = s.UID, true
-		}
-	}
-	return pods
-}
-
 // putBudget makes a budget what is effective; true where it was something else.
 func (m *world) putBudget(want model.Budget) bool {
 	next := model.ObservedBudget{Name: want.Name, MaxUnavailable: want.MaxUnavailable, MinAvailable: want.MinAvailable, Seen: true, Allowed: want.MaxUnavailable}
