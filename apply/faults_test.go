@@ -262,24 +262,47 @@ func TestASyncEndsWithItsContext(t *testing.T) {
 
 func TestAnObjectThatAnotherKeepsChangingIsLeftAndReported(t *testing.T) {
 	w := newWorld(t)
-	apply.HoldClock(w.applier) // ten within a minute, however long they take here
+	later := apply.HoldClock(w.applier) // ten within a minute, however long they take here
 	u := w.configMap("c", "a", "1")
 	w.mustSync(u)
 	admin, err := kubernetes.NewForConfig(server.Config())
 	require.NoError(t, err)
-	var last error
-	repaired := 0
-	for i := range 30 {
+	change := func(i int) {
 		patched, err := admin.CoreV1().ConfigMaps(w.namespace).Patch(t.Context(), "c", types.MergePatchType,
 			fmt.Appendf(nil, `{"data":{"a":"theirs-%d"}}`, i), metav1.PatchOptions{FieldManager: "someone"})
 		require.NoError(t, err)
 		require.Eventually(t, func() bool { return w.live.Seen(compare.KeyOf(u), patched.ResourceVersion) }, deadline, poll)
+	}
+	var last error
+	repaired := 0
+	for i := range 30 {
+		change(i)
 		if _, last = w.sync(u); last != nil {
 			break
 		}
 		repaired++
 	}
 	require.ErrorContains(t, last, "something else keeps changing it (changed by another: data.a)")
+	require.ErrorContains(t, last, "`kubectl get -n "+w.namespace+" configmap c -o yaml --show-managed-fields`")
 	assert.Equal(t, 10, repaired)
+
+	// Between two changes of the other one it would seem to be applied.
+	const contested = "it counts as applied once nobody has changed it for 1m0s"
+	later(61 * time.Second)
+	result, err := w.sync(u)
+	require.ErrorContains(t, err, contested)
+	assert.Contains(t, result.Written, compare.KeyOf(u))
+	later(59 * time.Second)
+	_, err = w.sync(u)
+	require.ErrorContains(t, err, contested)
+	change(30)
+	_, err = w.sync(u)
+	require.ErrorContains(t, err, contested)
+	later(59 * time.Second)
+	_, err = w.sync(u)
+	require.ErrorContains(t, err, contested)
 	assert.Contains(t, w.mustSync(with(u, "2", "data", "a")).Written, compare.KeyOf(u), "a new wish is not held up by it")
+	later(2 * time.Second)
+	w.mustSync(u)
+	w.mustSync(u)
 }

@@ -111,9 +111,14 @@ func (a *Applier) Sync(ctx context.Context, namespace, cluster string, effective
 
 	for i, p := range todo {
 		written, err := a.syncOne(ctx, p, cluster, first(adopt))
+		if written {
+			result.Written = append(result.Written, p.key)
+		}
+		if err == nil {
+			err = a.repairs.contested(p)
+		}
 		switch {
 		case err == nil && written:
-			result.Written = append(result.Written, p.key)
 		case err == nil:
 			result.InSync++
 			if live := a.live.lookup(p.key); live != nil {
@@ -217,7 +222,7 @@ func (a *Applier) syncOne(ctx context.Context, p prepared, cluster string, adopt
 	}
 	if live != nil && live.GetAnnotations()[names.AppliedAnnotation] == p.hash {
 		// What is desired is what we applied: somebody changed it back.
-		if err := a.repairs.next(p.key, why); err != nil {
+		if err := a.repairs.next(p, why); err != nil {
 			return false, err
 		}
 	}
