@@ -3,6 +3,7 @@ package ops_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -50,5 +51,48 @@ func TestASetOfWhichNobodyKnowsWhatItsPodsJoinedOnKeepsItsTemplateUntilThePodOfA
 				assert.Equal(t, c.template, effective(t, s.decide(), sets[c.restarted]).Template)
 			})
 		}
+	}
+}
+
+// Seed 6300203393: the record was lost while a voter did not run on a newer version, and its StatefulSet had the template before
+// again. A group that only waits for a master seems to be on trial, and the correction of the voter waited for it.
+func TestStuckVotersGetTheDesiredTemplateBeforeAGroupOnTrialThatWaitsForAMaster(t *testing.T) {
+	for _, c := range []struct {
+		name, master string
+		change       func(*situation)
+		hot, warm    model.TemplateChoice
+	}{
+		{"there is no master", "", func(*situation) {}, model.TemplateDesired, model.TemplateKept},
+		{"there is one", "node", func(*situation) {}, model.TemplateKept, model.TemplateDesired},
+		{"the voters still have time to come up", "", func(s *situation) {
+			for _, name := range []string{hot + "-0", hot + "-1"} {
+				p := s.podOf(name)
+				p.Waiting, p.Created, p.Started = "", s.o.At, s.o.At
+			}
+		}, model.TemplateKept, model.TemplateDesired},
+		{"nothing else is desired of the voters", "", func(s *situation) { s.d.Changes = s.d.Changes[1:] }, model.TemplateDesired, model.TemplateDesired},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t1"})
+			s.pending(model.ChangeImage)
+			s.d.Version, s.o.Database.MasterNode = "6.0.2", c.master
+			s.r.OnTrial, s.r.Verified = []string{warm}, []model.VerifiedTemplate{{Set: hot, Template: "t1"}}
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &model.Upgrade{OldVersion: s.r.Version, NewVersion: s.d.Version}, Restart: &model.Restart{Since: s.o.At}}
+			for name, template := range map[string]string{hot + "-0": "t2", hot + "-1": "t1", hot + "-2": "t1", warm + "-0": "t1"} {
+				p := s.podOf(name)
+				if p.Template, p.Ready = template, false; name != hot+"-2" {
+					s.away(name)
+					p.Created, p.Started = s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
+				}
+			}
+			p := s.podOf(hot + "-0")
+			p.Waiting, p.Version = "CrashLoopBackOff", "6.0.2"
+			c.change(s)
+			d := s.decide()
+			assert.Equal(t, c.hot, effective(t, d, hot).Template)
+			assert.Equal(t, c.warm, effective(t, d, warm).Template)
+		})
 	}
 }

@@ -450,3 +450,41 @@ func drainedForSlow(t *testing.T) *world {
 	require.True(t, restarts())
 	return w
 }
+
+// Seed 6370000205: somebody made a table with a copy on each node while the pod of a drained node was about to restart onto
+// another volume. The restart gave the allocation lock back for what moved, and then waited for the copy that only this node takes.
+func TestARestartWaitsForNoCopyThatItsDrainedNodeTakesAfterIt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		so    func(s *situation, node *model.Node)
+		waits bool
+	}{
+		{"the drained node is empty", func(*situation, *model.Node) {}, false},
+		{"a shard is on it", func(s *situation, node *model.Node) {
+			s.o.Database.Shards = append(slices.Clone(s.o.Database.Shards), model.Shard{Table: "doc.new", Node: node.ID, State: "STARTED"})
+		}, true},
+		{"what is on it is not known", func(s *situation, _ *model.Node) { s.o.Database.ShardsKnown = false }, true},
+		{"its volume stays", func(s *situation, _ *model.Node) {
+			s.o.Claims = slices.Clone(s.o.Claims)
+			for i := range s.o.Claims {
+				s.o.Claims[i].Terminating = false
+			}
+		}, true},
+		{"a table is red", func(s *situation, _ *model.Node) { s.o.Database.Health.Colour = model.Red }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := drainedForSlow(t)
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			op := model.Own(&s.r.Operation)
+			op.Step, op.Restart = model.StepStable, &model.Restart{Set: hot, Replaces: true, Since: s.o.At.Add(-time.Hour)}
+			s.o.Stable.Since, s.o.Stable.Same = s.o.At.Add(-time.Hour), s.o.At.Add(-time.Hour)
+			s.o.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: 1, Tables: []string{"doc.new"}}
+			s.o.Database.ClusterHealth = s.o.Database.Health
+			node := model.Find(s.o.Database.Nodes, func(n *model.Node) bool { return n.Name == s.podOf(hot+"-0").NodeName })
+			c.so(s, node)
+			d := s.decide()
+			require.NotNil(t, d.Record.Operation)
+			assert.Equal(t, c.waits, d.Record.Operation.Step == model.StepStable, "%v", d.Waits)
+		})
+	}
+}

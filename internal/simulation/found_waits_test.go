@@ -25,6 +25,10 @@ func TestWhatIsWaitedForComes(t *testing.T) {
 		6000009189: "the only copy of a shard is on a disk that a pod came back without, and fewer disks are desired by then",
 		6100031709: "all nodes are to stop, a claim is being deleted, and a pod does not come back while one before it lacks a disk",
 		6300015222: "a node comes with a grow and leaves at once, and the watch of claims shows nothing of its claim",
+		6300203393: "the record is lost without a master, and a group that only waits for one seems to be on trial",
+		6300212099: "the version before is pushed, and the first pod of the upgrade is made while that is refused for something else",
+		6310112679: "two voters are to come back onto new volumes, and people take the second one down while the first restarts",
+		6370000205: "a table is made with a copy on each node while the pod of a drained node is about to restart",
 		6310048651: "a drill of two tables that never come gives way to each snapshot that is due",
 	} {
 		result := Run(NewSchedule(seed), nil, nil)

@@ -92,14 +92,7 @@ func (w *world) heal() {
 	w.endsClaims()
 	w.freesDisks()
 	w.saysWhose()
-	if w.judge.lost {
-		// What is lost is lost: its tables are dropped.
-		lost := make([]bool, len(w.tables))
-		for i := range w.tables {
-			lost[i] = w.gone(i, func(*replica) bool { return true })
-		}
-		w.dropShards(lost)
-	}
+	w.dropsLost()
 	if !c.stands() {
 		// So are those whose only copies people have sent onto a node that was about to go,
 		// after the last look.
@@ -112,6 +105,18 @@ func (w *world) heal() {
 		}
 		w.dropShards(left)
 	}
+}
+
+// dropsLost: what is lost is lost, and its tables are dropped.
+func (w *world) dropsLost() {
+	if !w.judge.lost {
+		return
+	}
+	lost := make([]bool, len(w.tables))
+	for i := range w.tables {
+		lost[i] = w.gone(i, func(*replica) bool { return true })
+	}
+	w.dropShards(lost)
 }
 
 // goesOn is the version of an upgrade that goes on as soon as people take its abort back, while

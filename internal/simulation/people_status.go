@@ -32,6 +32,13 @@ func (w *world) doAsTold() {
 	if tells(gates.ClaimOfAnotherClusterRule) {
 		w.saysWhoseIsBlank()
 	}
+	if tells(gates.DowngradeRule) {
+		w.keepsStartedVersion()
+	}
+	if tells(gates.VolumeGoesRule) || tells(gates.ClaimBeingDeletedRule) {
+		w.endsClaims()
+		w.dropsLost()
+	}
 	if tells(gates.UnexplainedHoldRule) && w.hidesTwice() {
 		w.say("somebody sets cluster.routing.allocation.enable to all, as the status asks for it")
 		w.enable = clusterSetting{persistent: "all", theirs: "all"}
@@ -108,6 +115,17 @@ func (w *world) setsSizesBack() {
 		}
 	}
 	if c.sized(size); c.volumes != w.head().volumes {
+		w.push(c, second)
+	}
+}
+
+// keepsStartedVersion: the version before is refused, as a pod has started on the newer one of an upgrade. It was made while
+// the push of the version before was refused for something else, and people saw none when they pushed it.
+func (w *world) keepsStartedVersion() {
+	c := *w.head()
+	w.keepsVersion(&c)
+	if c.version != w.head().version {
+		w.say("somebody sets the version to %s, as the status asks for it", c.version)
 		w.push(c, second)
 	}
 }

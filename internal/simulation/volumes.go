@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -318,10 +319,14 @@ func (w *world) firstVolumes() (of [3]shape) {
 	return of
 }
 
-// endsClaims: what somebody deletes goes before people see what is left.
+// endsClaims: what somebody deletes goes before people see what is left. Nobody takes a voter down in the moment in which
+// another one ends without which there is no majority.
 func (w *world) endsClaims() {
 	for _, i := range w.used {
 		l, goes := &w.slots[i], false
+		if w.endsMajority(l) {
+			continue
+		}
 		for disk := range maxDisks {
 			if c := l.claimOn(disk); c.going && !c.ours {
 				if goes = true; l.pod.up || l.pod.joined {
@@ -391,4 +396,19 @@ func (w *world) seenClaim(l *slot, disk int) model.Claim {
 		}
 	}
 	return seen
+}
+
+// endsMajority: the pod of a voter is just ending, and if this one ends too, the voters that are left are no majority.
+func (w *world) endsMajority(l *slot) bool {
+	ends, stay := false, 0
+	for _, i := range w.used {
+		o := &w.slots[i]
+		if o == l || !slices.Contains(w.voters, o.volume.node) {
+			continue
+		}
+		if ends = ends || o.pod.terminating; o.pod.up && !o.pod.terminating {
+			stay++
+		}
+	}
+	return ends && slices.Contains(w.voters, l.volume.node) && stay*2 <= len(w.voters)
 }

@@ -219,9 +219,9 @@ func precedence(v *view.View, set string) int {
 	return rank
 }
 
-// bringsMaster: there is no master, and nodes on trial in this set may become it, or its stuck nodes may.
+// bringsMaster: there is no master, and nodes on trial in this set may become it, or its stuck nodes may on another template.
 func bringsMaster(v *view.View, set string) bool {
-	tried := TrialPods(v, set) || replacesStuck(v, set)
+	tried := TrialPods(v, set) || replacesStuck(v, set) || view.PendingRestart(v, set) && anyStuck(v, set)
 	return !view.HasMaster(v) && view.Votes(v, set) && tried && !ReadyUnasked(v, set)
 }
 

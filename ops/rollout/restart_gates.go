@@ -110,6 +110,7 @@ func podWaits(t *pass.Pass, op *model.Operation, p *model.Pod, allocation string
 // endWaits: a check between two pods does not pass.
 func endWaits(t *pass.Pass) bool {
 	m := move(t, nil, setting.NormalAllocation)
+	m.SettledYellow = m.SettledYellow || t.AnyPod(func(p *model.Pod) bool { return emptied(&t.View, p) }) // that pod is next
 	return m.Stop(t, BeforeEnd)
 }
 
