@@ -206,7 +206,8 @@ func (j *judge) swaps(w *world, d *daemon, from, to *table) {
 	if r.Operation != nil && d.view.version[kindRecord] == w.stored.version {
 		w.violate("drill", "%s takes the place of %s, and a %s is under way", from.name, to.name, r.Operation.Kind)
 	}
-	if b := r.Backups; b != nil && from.flaw == lacksRows && !from.swapped {
+	// One that is kept was not restored for this, but by whoever had dropped it by hand and has it exchanged now.
+	if b := r.Backups; b != nil && from.flaw == lacksRows && !from.swapped && from.source == to.name {
 		for i := range b.Taken {
 			if n, known := b.Taken[i].Operations.Of(from.source); b.Taken[i].Name == from.snapshot && known && n > from.origin.operations {
 				w.violate("F", "%s takes the place of %s, and lacks rows", from.name, to.name)
