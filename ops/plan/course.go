@@ -31,9 +31,11 @@ type course struct {
 	current, last, recorded int
 	// ahead are gates that wait before the next operation.
 	ahead []Gate
-	// drained are the nodes whose drain was said, blind that the numbers of the basis are not known.
+	// drained are the nodes whose drain was said, blind that the numbers of the basis are not known, and
+	// empty that it has no shards.
 	drained []string
 	blind   bool
+	empty   bool
 	work    []work
 	// asked are what claims are asked for, by their names.
 	asked map[string]model.ClaimChange

@@ -42,6 +42,8 @@ func (c *course) drain(observed *model.Observed, before, next *model.Record) {
 		text = "let " + strings.Join(leaving, ", ") + " go, which carry no data"
 	} else if c.blind {
 		text += drainUnknown
+	} else if c.empty {
+		text += ": there are no shards to move" + emptyFirst
 	} else if d := capacity.ForecastDrain(&observed.Database, next.Version, leaving, c.model.dataNodeNames()); d.Shards > 0 || d.Known {
 		text += fmt.Sprintf(": %s shards, %s move", thousands(d.Shards), bytesText(d.Bytes))
 		if d.Shards == 1 {
@@ -78,6 +80,11 @@ func movesWords(w work) string {
 		return fmt.Sprintf("%s move; the other nodes are at %d %% of the low watermark at most meanwhile", bytesText(w.bytes), w.percent)
 	}
 	return bytesText(w.bytes) + " move"
+}
+
+// hasNoShards reports whether the tables were read, and no node has a shard.
+func hasNoShards(db *model.Database) bool {
+	return db.TablesKnown && len(db.Shards) == 0 && !slices.ContainsFunc(db.Nodes, func(n model.Node) bool { return n.Shards > 0 })
 }
 
 // drainUnknown stands where a number would be of another moment, or none.

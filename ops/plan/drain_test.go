@@ -33,9 +33,27 @@ func TestADrainIsNotSaidInNumbersOfAnotherMoment(t *testing.T) {
 	from.hot = 4
 	for name, course := range map[string]plan.Course{
 		"shards moved when it was read": between(t, from, basic(), func(s *plan.Start) { data(s, "doc.a", "1", 4, 2, 10); s.Outdated = true }),
-		"it knows of no shard":          between(t, from, basic(), nil),
+		"the tables were not read":      between(t, from, basic(), func(s *plan.Start) { s.Observed.Database.TablesKnown = false }),
 	} {
 		require.Equal(t, []string{"shrink"}, kinds(course), name)
+		assert.Contains(t, course.Operations[0].Summary, "drain data-hot-3: how many shards move, and whether they fit, is not known", name)
+	}
+}
+
+// Of a new cluster, which has no table yet, the plan said that the number of shards was not known.
+func TestADrainOfAClusterWithoutShardsSaysSo(t *testing.T) {
+	from := basic()
+	from.hot = 4
+	read := func(s *plan.Start) { s.Observed.Database.TablesKnown = true }
+	course := between(t, from, basic(), read)
+	require.Equal(t, []string{"shrink"}, kinds(course))
+	assert.Contains(t, course.Operations[0].Summary, "drain data-hot-3: there are no shards to move; a node leaves when it is empty")
+	for name, change := range map[string]func(s *plan.Start){
+		"shards moved when it was read":    func(s *plan.Start) { s.Outdated = true },
+		"the tables were not read":         func(s *plan.Start) { s.Observed.Database.TablesKnown = false },
+		"the shards are left out, of size": func(s *plan.Start) { s.Observed.Database.Nodes[0].Shards = 2 },
+	} {
+		course := between(t, from, basic(), func(s *plan.Start) { read(s); change(s) })
 		assert.Contains(t, course.Operations[0].Summary, "drain data-hot-3: how many shards move, and whether they fit, is not known", name)
 	}
 }

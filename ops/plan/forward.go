@@ -95,6 +95,7 @@ func newRun(s Start) (*run, error) {
 	}
 	r.course.model = r.model
 	r.course.blind = s.Outdated || len(s.Record.Suspended) > 0
+	r.course.empty = hasNoShards(&s.Observed.Database)
 	if s.Observed.Storage.Unread != "" && lifecycle.NeedsStorage(&s.Desired, &s.Observed) {
 		r.course.unknown("whether the storage classes of the new claims are there: " + s.Observed.Storage.Unread)
 	}

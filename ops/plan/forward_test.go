@@ -264,7 +264,7 @@ func TestAPlanSaysWhatADefinitionWillDo(t *testing.T) {
 			steps: []string{
 				"exclude-nodes data-hot-3", "shrink-set " + hot, "include-nodes " + hot, "apply crate-master-orders", "apply " + hot,
 			},
-			summary: "shrink group hot from 4 to 3 nodes: drain data-hot-3: how many shards move, and whether they fit, is not known",
+			summary: "shrink group hot from 4 to 3 nodes: drain data-hot-3: there are no shards to move; a node leaves when it is empty, and its volume claims stay",
 		},
 		{
 			name: "a suspension", from: basic(), to: with(func(w *wish) { w.hot, w.operations = 0, "consent: [suspend]" }), operations: []string{"suspend"},
