@@ -105,8 +105,8 @@ func (a *attribution) define(build guard.Build, i item, entries []patchEntry) *f
 	}
 	problems = newEntries(entries, src, object, problems)
 	if f.Namespace == "" {
-		problems = append(problems, definition.Problem{File: i.file, Line: f.line, Path: "metadata.namespace",
-			Message: "is missing: write the namespace of the cluster, or start stevedore with a default one"})
+		problems = append(problems, definition.Problem{File: f.named.File, Line: f.named.Line, Column: f.named.Column, Path: "metadata.namespace",
+			Message: "is missing: write the namespace of the cluster, or give stevedore one for all by --default-namespace"})
 	}
 	if f.Name == "" {
 		a.problems = append(a.problems, problems...)

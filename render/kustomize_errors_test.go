@@ -99,7 +99,7 @@ func TestWhatKustomizeRefusesIsSaidWhereItIsAndInPlainWords(t *testing.T) {
 				k + `6:14: labels[0].pairs.a: is true or false to kustomize, which reads YAML 1.1: write "yes" with quotes`},
 		},
 		"a field that is not known":    {over("patchs: []"), []string{k + "4:1: patchs: unknown field: did you mean patches?"}},
-		"a resource that is not there": {over("components: [../nope]"), []string{k + "4:14: components[0]: is not there"}},
+		"a resource that is not there": {over("components: [../nope]"), []string{k + "4:14: components[0]: \"../nope\" is not there"}},
 		"a base that leads in a circle": {
 			over().with(files{"base/kustomization.yaml": kustomization("resources: [../o]")}),
 			[]string{"base/kustomization.yaml:3:13: resources[0]: names a kustomization that leads back here, a circle"},
@@ -113,7 +113,7 @@ func TestWhatKustomizeRefusesIsSaidWhereItIsAndInPlainWords(t *testing.T) {
 			[]string{"o/v.yaml:2:1: is no Kubernetes object, which each document of a file under resources is: write apiVersion, kind and metadata.name"},
 		},
 		"a file of a generator that is not there": {
-			over("configMapGenerator:", "- name: m", "  files: [m.json]"), []string{k + "6:11: configMapGenerator[0].files[0]: is not there"},
+			over("configMapGenerator:", "- name: m", "  files: [m.json]"), []string{k + "6:11: configMapGenerator[0].files[0]: \"m.json\" is not there"},
 		},
 		"generators that are wrong": {
 			over("secretGenerator:", "- literals: [a=swordfish]", "- name: b", "  literals: [swordfish, c=1, c=2]", "- name: b"),

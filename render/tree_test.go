@@ -148,7 +148,7 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 	}, {
 		name: "no namespace and no default",
 		tree: files{"a.yaml": cluster("", "a")},
-		want: map[string][]string{"/a": {"a.yaml:1: metadata.namespace: is missing: …"}},
+		want: map[string][]string{"/a": {"a.yaml:4:9: metadata.namespace: is missing: …"}},
 	}, {
 		name: "no namespace and a default",
 		tree: files{"a.yaml": cluster("", "a")}, cfg: Config{DefaultNamespace: "z"},

@@ -46,13 +46,9 @@ func folderInstead(path string) string {
 	for !isFolder(there) && there != filepath.Dir(there) {
 		there, rest = filepath.Dir(there), append([]string{filepath.Base(there)}, rest...)
 	}
-	meant := there
-	for _, name := range rest {
-		near := spelling.Nearest(name, foldersIn(meant))
-		if near == "" {
-			return foldersNear(there, rest[0])
-		}
-		meant = filepath.Join(meant, near)
+	meant := spelling.Path(there, rest, foldersIn)
+	if meant == "" {
+		return foldersNear(there, rest[0])
 	}
 	return ": did you mean " + meant + "?"
 }

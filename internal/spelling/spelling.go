@@ -3,6 +3,7 @@ package spelling
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,19 @@ func Meant(name string, candidates []string) (meant []string) {
 		meant = []string{near}
 	}
 	return meant
+}
+
+// Path returns the path that was most likely meant by one that is not there: below a folder that is there,
+// each of the names is taken for the nearest one that list gives of its folder; "" where one has none.
+func Path(folder string, names []string, list func(folder string) []string) string {
+	for _, name := range names {
+		near := Nearest(name, list(folder))
+		if near == "" {
+			return ""
+		}
+		folder = path.Join(folder, near)
+	}
+	return folder
 }
 
 // Sorted returns all candidates, those that are spelled most like name first.

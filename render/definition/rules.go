@@ -102,33 +102,37 @@ func rules(n *yaml.Node, add reporter) {
 }
 
 // lengths are those that Kubernetes would refuse only when the object is
-// created, long after the commit.
+// created, long after the commit. Of a name that is too long by itself the object is
+// named that needs the shortest one: else each correction would bring the next problem.
 func lengths(n *yaml.Node, name string, master *yaml.Node, data []*yaml.Node, add reporter) {
-	at := located.Get(n, "metadata", "name")
-	path := []any{"metadata", "name"}
-	if service := names.DiscoveryService(name); len(service) > validation.DNS1035LabelMaxLength {
-		add(at, path, fmt.Sprintf("is too long: the service %s has %d characters, Kubernetes takes %d: shorten it by %d",
-			service, len(service), validation.DNS1035LabelMaxLength, len(service)-validation.DNS1035LabelMaxLength))
-		return
+	service, set := names.DiscoveryService(name), names.StatefulSet(name, "", true)
+	over, words := len(service)-validation.DNS1035LabelMaxLength, fmt.Sprintf("the service %s has %d characters, Kubernetes takes %d", service, len(service), validation.DNS1035LabelMaxLength)
+	if by := len(set) - maxStatefulSetName; master != nil && by > over {
+		over, words = by, tooLong(set)
 	}
-	if set := names.StatefulSet(name, "", true); master != nil && len(set) > maxStatefulSetName {
-		add(at, path, tooLong(set))
-	}
+	alone := over > 0
 	for i, group := range data {
 		g := located.Get(group, "name")
 		groupName, ok := located.String(g)
 		if !ok || checkGroupName(groupName) != "" {
 			continue
 		}
-		if set := names.StatefulSet(name, groupName, false); len(set) > maxStatefulSetName {
-			add(g, []any{"spec", "nodes", "data", i, "name"}, tooLong(set))
+		set := names.StatefulSet(name, groupName, false)
+		switch by := len(set) - maxStatefulSetName; {
+		case by <= 0:
+		case !alone:
+			add(g, []any{"spec", "nodes", "data", i, "name"}, fmt.Sprintf("is too long: %s: shorten the name of the group, or of the cluster, by %d", tooLong(set), by))
+		case by > over:
+			over, words = by, tooLong(set)
 		}
+	}
+	if alone {
+		add(located.Get(n, "metadata", "name"), []any{"metadata", "name"}, fmt.Sprintf("is too long: %s: shorten it by %d", words, over))
 	}
 }
 
 func tooLong(set string) string {
-	return fmt.Sprintf("is too long: the StatefulSet %s has %d characters, its pods' labels leave room for %d: shorten it by %d",
-		set, len(set), maxStatefulSetName, len(set)-maxStatefulSetName)
+	return fmt.Sprintf("the StatefulSet %s has %d characters, its pods' labels leave room for %d", set, len(set), maxStatefulSetName)
 }
 
 func allZero(data []*yaml.Node) bool {

@@ -18,14 +18,13 @@ import (
 
 const nameRule = "use lower case letters, digits and -, beginning and ending with a letter or digit"
 
-// checkName looks at letters only: a prefix or suffix may still be added by
-// kustomize, so the length is a rule of the finished definition.
+// namePattern is what a label of DNS is made of. It says nothing of the length: kustomize may still add a
+// prefix or a suffix, and what has to fit are the names of objects that a name is a part of (lengths).
+var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+
 func checkName(s string) string {
-	if len(validation.IsDNS1123Label(s)) == 0 {
+	if namePattern.MatchString(s) {
 		return ""
-	}
-	if len(s) > validation.DNS1123LabelMaxLength {
-		return "has " + strconv.Itoa(len(s)) + " characters, Kubernetes takes 63 in a label"
 	}
 	return "cannot be part of the names of Kubernetes objects: " + nameRule
 }
@@ -45,7 +44,7 @@ func checkGroupName(s string) string {
 	if s == names.MasterGroup {
 		return "master is the name of the dedicated masters: take another"
 	}
-	if len(validation.IsDNS1123Label(s)) == 0 {
+	if namePattern.MatchString(s) {
 		return ""
 	}
 	return "cannot be part of a StatefulSet's name: " + nameRule

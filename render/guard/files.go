@@ -97,6 +97,21 @@ func fileError(err error) string {
 	return err.Error()
 }
 
+// namesIn are the files and folders of a folder that a kustomization may name. Links are left out: one
+// may lead to nothing.
+func namesIn(fsys fs.FS, folder string) (names []string) {
+	entries, err := fs.ReadDir(fsys, folder)
+	if err != nil {
+		return nil // what cannot be read has nothing that could be named
+	}
+	for _, entry := range entries {
+		if entry.Type()&fs.ModeSymlink == 0 && !hidden(entry.Name()) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
+}
+
 // read gives a file's content, at most limit bytes.
 func read(fsys fs.FS, name string, limit int64) ([]byte, string) {
 	info, err := fs.Stat(fsys, name)

@@ -190,7 +190,7 @@ items:
 				k + ":1:54: resources[5]: is, or goes through, a link out of the tree (through): commit the files themselves",
 				k + ":1:70: resources[6]: is, or goes through, a link out of the tree (absolute.yaml): commit the files themselves",
 				k + ":1:85: resources[7]: is a link that leads in a circle",
-				k + ":1:93: resources[8]: is not there",
+				k + ":1:93: resources[8]: \"nowhere.yaml\" is not there",
 				k + ":1:107: resources[9]: is empty: write a path",
 			},
 		},
@@ -215,6 +215,17 @@ items:
 				"d/e/kustomization.yaml:1:13: resources[0]: holds the kustomization that names it, a circle: move the base into a folder beside it",
 			},
 		},
+		"mistyped": {
+			tree: files("over/"+k, "resources: [../bse, clustr.yaml, ./prts/nmaes.yaml, far.yaml]\nconfigMapGenerator: [{name: m, files: [x=nmes.txt]}]\n",
+				"base/kustomization.yaml", "resources: []\n", "over/cluster.yaml", configMap, "over/.clustr.yaml", configMap, "over/parts/names.yaml", configMap, "over/names.txt", "x"),
+			want: []string{
+				"over/" + k + ":1:13: resources[0]: \"../bse\" is not there: did you mean ../base?",
+				"over/" + k + ":1:21: resources[1]: \"clustr.yaml\" is not there: did you mean cluster.yaml?",
+				"over/" + k + ":1:34: resources[2]: \"./prts/nmaes.yaml\" is not there: did you mean parts/names.yaml?",
+				"over/" + k + ":1:53: resources[3]: \"far.yaml\" is not there",
+				"over/" + k + ":2:40: configMapGenerator[0].files[0]: \"nmes.txt\" is not there: did you mean names.txt?",
+			},
+		},
 		"missing and misplaced": {
 			tree: files(k, `kind: Kustomisation
 apiVersion: v1
@@ -231,7 +242,7 @@ patches:
 			want: []string{
 				k + ":1:7: kind: is neither Kustomization nor Component: did you mean Kustomization?",
 				k + ":2:13: apiVersion: is not that of a kustomization: write kustomize.config.k8s.io/v1beta1",
-				k + ":3:13: resources[0]: is not there",
+				k + ":3:13: resources[0]: \"gone.yaml\" is not there",
 				k + ":3:24: resources[1]: has no kustomization.yaml: add one, or name its files",
 				k + ":3:31: resources[2]: is a kustomization: name its folder",
 				k + ":3:57: resources[3]: is a component: name it under components",

@@ -1,9 +1,11 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -221,16 +223,29 @@ func (r *reading) localValue(n *yaml.Node, at []any, value string) (string, bool
 	}
 	real, err := resolve(r.fsys, name)
 	if err != nil {
-		r.add(n, at, fileError(err))
+		r.add(n, at, r.missing(value, name, err))
 		return "", false
 	}
 	if info, err := fs.Stat(r.fsys, real); err != nil {
-		r.add(n, at, fileError(err))
+		r.add(n, at, r.missing(value, name, err))
 		return "", false
 	} else if info.IsDir() {
 		return real, true
 	}
 	return name, true
+}
+
+// missing says what is wrong with a path that cannot be opened, and which one was most likely meant.
+func (r *reading) missing(value, name string, err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fileError(err)
+	}
+	message := fmt.Sprintf("%q is not there", value)
+	meant := spelling.Path(".", strings.Split(name, "/"), func(folder string) []string { return namesIn(r.fsys, folder) })
+	if near, err := filepath.Rel(r.unit.dir, meant); meant != "" && err == nil {
+		message += ": did you mean " + filepath.ToSlash(near) + "?"
+	}
+	return message
 }
 
 // open reads a YAML file that the kustomization names. kustomize reads files
