@@ -126,6 +126,28 @@ func TestACommandForANameThatIsThereTakesNoSecondSnapshot(t *testing.T) {
 	assert.Equal(t, w.commands.BackupAt, w.record.Backups.Command)
 }
 
+// A snapshot that is given up has the list read once more before anything is restored from it.
+func TestWhatWaitsForTheListOfSnapshotsSaysSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		asks func(w *world)
+		says string
+	}{
+		"tables": {func(w *world) {
+			w.commands.FetchAt = model.FetchCommand{At: w.now, Schema: "old", Tables: []string{"doc.a"}}.String()
+		}, "the restore or drill that was asked for waits: the list of snapshots"},
+		"a drill": {func(w *world) { w.desired.Backups.Drill = &definition.Drill{Cron: "* * * * *"} }, "the drill waits: the list of snapshots"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := backedUpWorld(t)
+			w.ahead(2 * time.Minute)
+			c.asks(w)
+			o := w.observe()
+			o.Database.Listed, w.record.Backups.Listed = time.Time{}, time.Time{}
+			assert.Contains(t, messages(ops.Decide(w.desired, o, w.record, model.Policy{}, w.now).Waits), c.says)
+		})
+	}
+}
+
 // A snapshot may take hours, and a person who asked for tables meanwhile was shown nothing of them.
 func TestWhatWaitsForASnapshotSaysSo(t *testing.T) {
 	tables := func(w *world) {

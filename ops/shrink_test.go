@@ -420,6 +420,27 @@ func TestNothingBeginsBeforeExclusionsThatAreOverAreGivenBack(t *testing.T) {
 	assert.Contains(t, kinds(d), model.ActionIncludeNodes)
 }
 
+func TestExclusionsThatAreGivenBackAreNamedWhileNothingCanBeAsked(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*situation)
+	}{
+		{"the settings were not read", func(s *situation) { s.o.Database.AllocationKnown = false }},
+		{"no contact", func(s *situation) { s.o.Database.Contact = model.No }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := drainable(t)
+			s.d.Version = "6.2.0" // refused: no operation names what it would wait for
+			s.r.Exclusions = &model.Exclusions{Set: cold, IDs: cold + "/2"}
+			c.change(s)
+			d := s.decide()
+			require.NotEmpty(t, d.Refusals)
+			assert.Contains(t, reasons(d.Waits), "exclusions-return")
+			assert.NotContains(t, kinds(d), model.ActionIncludeNodes)
+		})
+	}
+}
+
 func TestAnExclusionThatNothingExplainsIsSaidOnceAndOnlyAReleaseTakesItOff(t *testing.T) {
 	s := made(t)
 	s.o.Database.AllocationKnown = true

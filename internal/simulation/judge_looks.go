@@ -81,8 +81,8 @@ func (j *judge) restarts(w *world, d *daemon, l *slot) {
 // two versions some cannot be made, and CrateDB counts no node that somebody has excluded.
 func (j *judge) ranges(w *world, d *daemon, l *slot) {
 	db, c, nodes := &d.observed.Database, &w.commits[d.want], 0
-	if (w.replacing(l.nodeName) || w.disked() && w.emptyBy(d, l)) && !w.hasCopies(l) || w.bereft(l) {
-		return // it takes no copy away, and what is missing may be waiting for it
+	if (w.replacing(l.nodeName) || w.emptyBy(d, l)) && !w.hasCopies(l) || w.bereft(l) {
+		return // it takes no copy away, and what is missing may be waiting for it: one that is drained gets none
 	}
 	for i := range db.Nodes {
 		if db.Nodes[i].Version != db.Nodes[0].Version {

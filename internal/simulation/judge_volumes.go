@@ -197,6 +197,9 @@ func (j *judge) reasoned(w *world, d *daemon, l *slot) {
 	if l.goesWith(func(k *claim) bool { return k.going && k.agreed }) {
 		return // its volume is replaced
 	}
+	if since := l.set.orphaning.since; since > l.pod.created && j.lostRecord >= since-5*second {
+		return // its StatefulSet was away, and the record is lost: nobody knows which template does without which disk
+	}
 	// Both times are whole seconds where they are read.
 	waits, since := false, millis(0)
 	for disk := range maxDisks {

@@ -21,6 +21,7 @@ import (
 func Begin(t *pass.Pass) {
 	b := t.Record.Backups
 	if b.Fetch != nil || b.Repository.Name == "" || b.Listed.IsZero() {
+		Waits(t, "the list of snapshots has not been read since the last change of it")
 		return
 	}
 	const stands = "an abort stands: another definition, or `stevedore resume`, takes it back"

@@ -48,11 +48,11 @@ func GiveBackExclusions(t *pass.Pass) {
 	if x == nil || StillLeaving(t, x) {
 		return
 	}
+	t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
 	pod := t.SQLPod()
 	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) || t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return
 	}
-	t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
 	pods := ""
 	if !t.Desired.Removed && !view.Released(&t.View) {
 		pods = view.DrainedPods(&t.View)
