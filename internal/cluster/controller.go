@@ -99,7 +99,7 @@ func (s *StatefulSet) Next(pods []Pod, steps []Step) []Step {
 	if s.OrderedReady {
 		return s.last(pods, steps)
 	}
-	for o := len(pods) - 1; o >= s.Replicas; o-- {
+	for o := s.Replicas; o < len(pods); o++ {
 		if s.owns(&pods[o]) && !pods[o].Terminating {
 			steps = append(steps, Step{Write: DeletePod, Ordinal: o})
 		}

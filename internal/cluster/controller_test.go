@@ -31,7 +31,7 @@ func TestARoundOfTheStatefulSetController(t *testing.T) {
 		{"the next one once those before are ready", ordered, 3, "r r", "make 2"},
 		{"a terminating pod is made again once it is gone", all, 2, "r rt", ""},
 		{"one that has ended is deleted first", all, 2, "f r", "delete 0"},
-		{"the last ones end, whatever they are", all, 1, "r u rt r", "delete 3, delete 1"},
+		{"the others end at once, whatever they are", all, 1, "r u rt r", "delete 1, delete 3"},
 		{"one after the other, from the last one", ordered, 1, "r r r", "delete 2"},
 		{"which is to be ready", ordered, 1, "r u u", ""},
 		{"or the lowest that is not", ordered, 1, "r r u", "delete 2"},

@@ -137,46 +137,6 @@ func (l *slot) carries(node int) bool {
 	return false
 }
 
-// makesClaims is one round of the StatefulSet controller for the claims of a pod, which it makes in
-// no order, and slowly where the API server is busy.
-func (w *world) makesClaims(l *slot) {
-	if !l.claim.exists {
-		l.claim = w.newClaim(l)
-		w.bump(kindClaims)
-	}
-	of := w.templates[l.set.seenTemplate].shape
-	for disk := 1; disk < maxDisks && w.disked(); disk++ {
-		if c, sort := l.claimOn(disk), of.more[disk-1]; sort.size > 0 && !c.exists {
-			*c = claim{exists: true}
-			c.uid, c.asked, c.class, c.made = w.nextUID(), sort.size, sort.class, max(w.now-w.rnd.span(0, 4*second), second)
-			c.capacity, c.unbound = w.gives(c.asked), w.schedule.Seed%2 == 0
-			w.bump(kindClaims)
-			w.say("StatefulSet controller: the claim %s is made", l.claimNameOf(disk))
-		}
-	}
-}
-
-// makesPods is one round of the StatefulSet controller for the pods that there are to be. It takes
-// them by 1, 2, 4 and so on. To a pod that lacks the volume of a claim template it cannot give it,
-// and after a group in which that has failed it goes no further.
-func (w *world) makesPods(index int) (failed bool) {
-	s := &w.sets[index]
-	of := w.templates[s.seenTemplate].shape.disks()
-	for from, group := 0, 1; from < s.seenReplicas && !failed; from, group = from+group, 2*group {
-		for o := from; o < min(from+group, s.seenReplicas); o++ {
-			l := &w.slots[index*maxOrdinals+o]
-			switch {
-			case !l.pod.exists:
-				w.createPod(l)
-			case of&^l.pod.disks != 0:
-				w.makesClaims(l)
-				failed = true
-			}
-		}
-	}
-	return failed
-}
-
 // opens is a process that begins: it has the node id that is on any of its disks.
 func (w *world) opens(l *slot) {
 	for disk := 1; disk < maxDisks; disk++ {

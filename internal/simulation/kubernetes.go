@@ -223,6 +223,7 @@ type kubernetes struct {
 	// until when two other controllers do
 	disruptionStalled, collectorStalled millis
 	drains                              []drain
+	controller                          controller
 }
 
 // drain is somebody's kubectl drain of one pod, which asks until it may.
@@ -433,56 +434,5 @@ func (w *world) happenKubernetes() {
 		w.happenOrphans()
 		w.happenDisruption()
 		w.happenKubelets()
-	}
-}
-
-// reconcile is one round of the StatefulSet controller, over its own cache.
-func (w *world) reconcile(index int) {
-	s := &w.sets[index]
-	if !s.exists && !s.orphaned || !s.seenExists {
-		return
-	}
-	if s.seenTerminating || s.foreign {
-		w.takesIn(s)
-		return
-	}
-	w.adopts(index)
-	failed := w.makesPods(index)
-	for o := s.seenReplicas; o < maxOrdinals && !failed; o++ {
-		if l := &w.slots[index*maxOrdinals+o]; l.pod.exists && !l.pod.terminating && l.pod.owner == s.seenUID {
-			w.say("StatefulSet controller: %s ends, the set has %d replicas", l.podName, s.seenReplicas)
-			w.judge.removed(w, l)
-			w.terminate(l)
-		}
-	}
-	w.status(s, index)
-	w.takesIn(s)
-}
-
-// takesIn: the status says which generation the controller has seen.
-func (w *world) takesIn(s *set) {
-	if !s.exists {
-		return
-	}
-	if s.observedGeneration != s.seenGeneration {
-		s.observedGeneration = s.seenGeneration
-		s.version = w.bump(kindSets)
-	}
-}
-
-func (w *world) status(s *set, index int) {
-	current, ready := 0, 0
-	for o := range maxOrdinals {
-		p := &w.slots[index*maxOrdinals+o].pod
-		if p.exists && p.owner == s.uid {
-			current++
-			if p.ready && !p.terminating {
-				ready++
-			}
-		}
-	}
-	if current != s.current || ready != s.ready {
-		s.current, s.ready = current, ready
-		s.version = w.bump(kindSets)
 	}
 }

@@ -141,20 +141,6 @@ func (w *world) happenOrphans() {
 	}
 }
 
-// adopts: the StatefulSet controller takes pods that have no owner.
-func (w *world) adopts(index int) {
-	s := &w.sets[index]
-	if !s.exists || s.terminating || s.uid != s.seenUID {
-		return // it asks the API server whether the set still stands
-	}
-	for o := range maxOrdinals {
-		if p := &w.slots[index*maxOrdinals+o].pod; p.exists && p.owner == "" {
-			p.owner = s.uid
-			w.bump(kindPods)
-		}
-	}
-}
-
 // dangles: the owner of a pod is gone, and the garbage collector ends the pod for that.
 func (l *slot) dangles() bool {
 	return l.pod.owner != "" && (!l.set.exists || l.pod.owner != l.set.uid)

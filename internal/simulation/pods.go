@@ -1,32 +1,5 @@
 package simulation
 
-import ()
-
-func (w *world) createPod(l *slot) {
-	known := false
-	for _, i := range w.used {
-		known = known || i == l.index
-	}
-	if !known {
-		w.used = append(w.used, l.index)
-	}
-	w.makesClaims(l)
-	l.pod = pod{
-		exists: true, uid: w.nextUID(), owner: l.set.seenUID, template: l.set.seenTemplate, initialMasters: l.set.seenInitialMasters,
-		created: w.now, due: w.now + w.rnd.span(100, 900),
-	}
-	l.pod.cgroup = w.newCgroup(l.pod.template)
-	l.pod.disks, l.pod.mounts = w.templates[l.pod.template].shape.disks(), w.templates[l.pod.template].mounts
-	w.judge.comes(w, l)
-	if l.dangles() {
-		l.pod.collectDue = w.now + w.rnd.span(500, 4000)
-	}
-	w.bump(kindPods)
-	if w.telling() {
-		w.say("StatefulSet controller: %s is made on template %s", l.podName, w.templates[l.pod.template].hash)
-	}
-}
-
 // terminate begins the end of a pod; its process gets TERM.
 func (w *world) terminate(l *slot) {
 	p := &l.pod
@@ -111,6 +84,9 @@ func (w *world) nextPhase(l *slot) {
 		}
 		p.phase, p.waiting, p.up = running, "", true
 		p.started = w.now
+		if l.goesWith(isGoing) {
+			l.set.due = max(w.now+100, w.stalled) // the controller did nothing for other pods while this one was Pending
+		}
 		w.opens(l)
 		w.judge.start(w, l, t.version)
 		w.bump(kindPods)
