@@ -142,6 +142,20 @@ func TestATableThatStayedIsForgottenOnceItIsWhole(t *testing.T) {
 	}
 }
 
+// With nothing that is being restored it is forgotten too: people were to drop another table of its name, which had lost a shard.
+func TestATableThatIsWholeIsNamedNoMoreOnceItLosesAShard(t *testing.T) {
+	w := backedUpWorld(t)
+	w.record.Backups.Fetched = model.FetchOutcome{At: w.now, Stays: "old.t4"}
+	partly := []string{"old.t4"}
+	w.see = func(db *model.Database) { db.Health.Tables = partly }
+	w.now = w.now.Add(time.Second)
+	assert.Contains(t, reasons(afterPasses(t, w, 1).Waits), gates.TablesNotRestoredRule.Name)
+	partly = nil
+	afterPasses(t, w, 1)
+	partly = []string{"old.t4"}
+	assert.NotContains(t, reasons(afterPasses(t, w, 1).Waits), gates.TablesNotRestoredRule.Name)
+}
+
 // The list of tables is one node's, which may be behind; the health shows the table.
 func TestATableThatDidNotComeStaysWhereAnyViewShowsIt(t *testing.T) {
 	for _, health := range []bool{true, false} {

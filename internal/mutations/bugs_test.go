@@ -57,7 +57,7 @@ var bugs = []mutation{
 		"ops", "TestASuspensionBegunAgainTakesNothingFromTheOneBefore"},
 	{"13", "list", "first, twice := seen[value]; twice {", "first, twice := seen[value]; twice && first < 0 {",
 		"render", "TestADuplicateOrInvalidGroupNameIsRefusedWhereItStands"},
-	{"13", "checkGroupName", "	if len(validation.IsDNS1123Label(s)) == 0 {\n		return \"\"\n	}\n	return \"cannot be part of a StatefulSet's name", "	if len(validation.IsDNS1123Label(s)) < 9 {\n		return \"\"\n	}\n	return \"cannot be part of a StatefulSet's name",
+	{"13", "checkGroupName", "	if namePattern.MatchString(s) {\n		return \"\"\n	}\n	return \"cannot be part of a StatefulSet's name", "	if namePattern.MatchString(s) || s != \"\" {\n		return \"\"\n	}\n	return \"cannot be part of a StatefulSet's name",
 		"render", "TestADuplicateOrInvalidGroupNameIsRefusedWhereItStands"},
 	{"14", "render/base/v2/statefulset.yaml", "        readinessProbe:\n", "        lifecycle:\n          preStop:\n            exec:\n              command: [/tmp/downloaded]\n        readinessProbe:\n",
 		"render", "TestNoPodDownloadsWhatItNeedsToStopSafely"},

@@ -14,7 +14,7 @@ var drills = []mutation{
 	{"what does not come ends", "follow", "case running && f.Stalled+t.Elapsed(f.Moved) >= stalledFor:", "case false:", "ops", "TestADrillOfATableThatNeverComesEnds"},
 	{"for how long nothing came counts after a drill has given way", "yield", "if f.Step == model.FetchRunning {", "if false {", "ops", "TestADrillOfATableThatNeverComesEndsThoughItGivesWay"},
 	{"half of what is free stays", "choose", "limited && bytes+size > room", "limited && bytes+size > room+1<<60", "ops", "TestARestoreOfTablesThatFailsLeavesNothingRed"},
-	{"what is left over is dropped", "Leftover", "if len(f.Batch) == 0 {", "if len(f.Batch) >= 0 {", "ops", "TestADrillLeavesNothingBehind"},
+	{"what is left over is dropped", "Leftover", "if len(batch) == 0 {", "if len(batch) >= 0 {", "ops", "TestADrillLeavesNothingBehind"},
 	{"only what is ours is left over", "ScratchOf", "ours := scratchPrefix + digits(clusterID)", `ours := table[:min(len(table), len(scratchPrefix)+6)]`, "ops", "TestWhatIsLeftOfADrillIsFoundWithoutItsSnapshot"},
 	{"no table of a person is dropped as one of a drill", "dropFetched", "if a.New && !model.Scratch(table) {", "if false {", "ops/execute", "TestOnlyWhatARestoreHasMadeIsDropped"},
 	{"nor one that has come", "dropFetched", "if !a.New && !slices.ContainsFunc(rows", "if false && !slices.ContainsFunc(rows", "ops/execute", "TestOnlyWhatARestoreHasMadeIsDropped"},

@@ -349,10 +349,17 @@ func (w *world) widens(s *set, wanted int) bool {
 
 // keepsMounts: a template that is recreated mounts what it did, of the disks that there are claim templates
 // of by now. One that is desired no more it may mount too, and those that its pods use: their claim templates
-// are there.
+// are there; so also where such a pod is away, which comes back to its shards.
 func (w *world) keepsMounts(s *set, was, is *template) bool {
-	kept := was.mounts & is.shape.disks()
-	used := w.uses(w.setIndex(s.name)) & is.shape.disks()
+	kept, used := was.mounts&is.shape.disks(), w.uses(w.setIndex(s.name))
+	for i := range w.shards {
+		for _, c := range w.shards[i].copies {
+			if l := &w.slots[c.slot]; l.set.name == s.name && !l.pod.exists {
+				used |= 1 << c.disk
+			}
+		}
+	}
+	used &= is.shape.disks()
 	return is.mounts&kept == kept && (is.mounts&^used&^kept == 0 || is.hash == was.hash)
 }
 

@@ -59,7 +59,7 @@ func (j *judge) deletesClaim(w *world, d *daemon, l *slot, disk int) {
 		w.violate("D", "the daemon deletes %s, and no definition that was applied before lets volumes be deleted", name)
 	case !there:
 		w.violate("D", "the daemon deletes %s, the claim of a disk that is not desired any more: those stay", name)
-	case !c.wants(kind) || l.ordinal >= c.replicas[kind]:
+	case !k.going && (!c.wants(kind) || l.ordinal >= c.replicas[kind]): // else somebody has deleted it already
 		w.violate("D", "the daemon deletes %s, whose pod leaves with its volume kept", name)
 	case !k.sort().other(want):
 		w.violate("D", "the daemon deletes %s, which is %v as desired", name, c.volumes[kind])

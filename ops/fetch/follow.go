@@ -290,8 +290,8 @@ const shownFor = time.Hour
 // Tried says of the last drill, and of what a person asked for, that it has failed; and which tables stay, as long as they
 // are not whole.
 func Tried(t *pass.Pass) {
-	f := t.Record.Backups.Fetched
-	f.Stays = staying(t)
+	f := &t.Record.Backups.Fetched
+	f.Stays = staying(t) // what is whole by now may lose a shard later, or its name is another table's
 	if t.Elapsed(f.At) >= shownFor {
 		f.Failed = ""
 	}

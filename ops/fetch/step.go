@@ -61,9 +61,6 @@ func Step(t *pass.Pass) {
 		return
 	}
 	f := model.Own(&b.Fetch)
-	if t.Observed.Database.Restore.Known {
-		b.Fetched.Stays = staying(t) // what is whole by now may lose a shard later, or its name is another table's
-	}
 	if superseded(t, f) {
 		endDrill(t, f, "it gave way to tables that a person asked for")
 		return
