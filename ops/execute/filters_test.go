@@ -105,6 +105,7 @@ func TestFiltersThatSomebodyHasSetOfOnePartitionAreLeft(t *testing.T) {
 	const set, reset = `SET ("routing.allocation.include._name" = '', "routing.allocation.require.zone" = 'a')`, `RESET ("routing.allocation.include._name")`
 	const only, first, second = `ALTER TABLE ONLY "doc"."t" `, `ALTER TABLE "doc"."t" PARTITION ("p" = 'it''s', "q" = '9007199254740993') `, `ALTER TABLE "doc"."t" PARTITION ("p" = NULL, "q" = 'true') `
 	a, b := `{"p":"it's","q":9007199254740993}`, `{"q":true,"p":null}`
+	drainedParts := rows{{a, ours}, {b, theirs}}
 	for _, c := range []struct {
 		name       string
 		action     model.Action
@@ -113,21 +114,29 @@ func TestFiltersThatSomebodyHasSetOfOnePartitionAreLeft(t *testing.T) {
 		words      string
 		wrote      []string
 		says       string
+		// then is what is shown of the partitions when they are asked for again, itself of the table.
+		then   [][][]string
+		itself string
 	}{
-		{"none has changed", back, ours, rows{{a, ours}, {b, ours}}, "", []string{alterTable + set, alterTable + reset}, "are set"},
-		{"one lacks the drain", exclude, ours, rows{{a, ours}, {b, was}}, "", []string{alterTable + drained}, "are set"},
-		{"one is somebody's", exclude, was, rows{{a, was}, {b, theirs}}, "somebody has changed them", nil, ""},
-		{"one is somebody's afterwards", back, ours, rows{{a, ours}, {b, theirs}}, "", []string{only + set, only + reset, first + set, first + reset}, "but for those that somebody has changed"},
-		{"the table itself is", back, theirs, rows{{a, theirs}, {b, ours}}, "", []string{second + set, second + reset}, "but for those that somebody has changed"},
-		{"all are", back, theirs, rows{{a, theirs}, {b, theirs}}, "", nil, "they are left"},
-		{"values that cannot be read", back, ours, rows{{"?", ours}}, "reading the values of a partition", nil, ""},
+		{"none has changed", back, ours, rows{{a, ours}, {b, ours}}, "", []string{alterTable + set, alterTable + reset}, "are set", [][][]string{{{a, given}, {b, given}}}, given},
+		{"one lacks the drain", exclude, ours, rows{{a, ours}, {b, was}}, "", []string{alterTable + drained}, "are set", nil, ""},
+		{"one is somebody's", exclude, was, rows{{a, was}, {b, theirs}}, "somebody has changed them", nil, "", nil, ""},
+		{"one is somebody's afterwards", back, ours, drainedParts, "", []string{only + set, only + reset, first + set, first + reset}, "but for those that somebody has changed",
+			[][][]string{drainedParts, drainedParts, {{a, given}, {b, theirs}}}, given},
+		{"and so is another one right after it was given back", back, ours, drainedParts, "", []string{only + set, only + reset, first + set}, "but for those that somebody has changed",
+			[][][]string{drainedParts, drainedParts, {{a, theirs}, {b, theirs}}}, given},
+		{"and that of the table itself", back, ours, drainedParts, "", []string{only + set, first + set, first + reset}, "but for those that somebody has changed",
+			[][][]string{drainedParts, drainedParts, {{a, given}, {b, theirs}}}, theirs},
+		{"and that partition is gone right after", back, ours, drainedParts, "", []string{only + set, only + reset, first + set}, "but for those that somebody has changed",
+			[][][]string{drainedParts, drainedParts, {{b, theirs}}}, given},
+		{"the table itself is", back, theirs, rows{{a, theirs}, {b, ours}}, "", []string{second + set, second + reset}, "but for those that somebody has changed",
+			[][][]string{{{a, theirs}, {b, ours}}, {{a, theirs}, {b, given}}}, theirs},
+		{"all are", back, theirs, rows{{a, theirs}, {b, theirs}}, "", nil, "they are left", nil, ""},
+		{"values that cannot be read", back, ours, rows{{"?", ours}}, "reading the values of a partition", nil, "", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			parts := [][][]string{c.partitions}
-			if c.says == "are set" {
-				parts = append(parts, rows{{a, given}, {b, given}})
-			}
-			filtering(t, replies{"information_schema.tables": {{{"", c.table}}, {{"", given}}}, "information_schema.table_partitions": parts}, c.action, c.wrote, c.words, c.says)
+			parts := append([][][]string{c.partitions}, c.then...)
+			filtering(t, replies{"information_schema.tables": {{{"", c.table}}, {{"", c.itself}}}, "information_schema.table_partitions": parts}, c.action, c.wrote, c.words, c.says)
 		})
 	}
 }

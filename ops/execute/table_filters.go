@@ -126,17 +126,19 @@ func setFilters(ctx context.Context, s Session, a model.Action, allocation strin
 		}
 	}
 	if back {
-		if err := resetEmpty(ctx, s, a, alter); err != nil {
+		each := func(string) bool { return true }
+		if err := resetEmpty(ctx, s, a, alter, a.Settings.Settings(), each); err != nil {
 			return model.Result{}, err
 		}
 	}
 	return model.Result{Message: fmt.Sprintf("the filters of table %s are set", a.Table)}, nil
 }
 
-// resetEmpty resets the filters that a table did not have and that say nothing. RESET takes no condition, so it looks right
-// before: somebody may have set one since the others were given back.
-func resetEmpty(ctx context.Context, s Session, a model.Action, alter string) error {
-	empty := empties(a.Settings.Settings())
+// resetEmpty resets those of these filters that a table did not have and that say nothing. RESET takes no condition, so it
+// looks right before: somebody may have set one since the others were given back. It looks at what alter changes, which changes
+// names by their clauses; "" is the table itself.
+func resetEmpty(ctx context.Context, s Session, a model.Action, alter string, of []model.Setting, changes func(clause string) bool) error {
+	empty := empties(of)
 	if len(empty) == 0 {
 		return nil
 	}
@@ -153,10 +155,13 @@ func resetEmpty(ctx context.Context, s Session, a model.Action, alter string) er
 	if err != nil {
 		return err
 	}
-	for _, t := range append(allOf(partitions), table) {
-		empty = slices.DeleteFunc(empty, func(f model.Setting) bool { return t.Filter(f.Name) != "" })
+	there := false // a partition may be gone by now
+	for _, p := range append(partitions, partition{"", table}) {
+		if changes(p.clause) {
+			there, empty = true, slices.DeleteFunc(empty, func(f model.Setting) bool { return p.filters.Filter(f.Name) != "" })
+		}
 	}
-	if len(empty) == 0 {
+	if !there || len(empty) == 0 {
 		return nil
 	}
 	if _, err := s.Exec(ctx, alter+resetFilterList(empty)); err != nil {
@@ -184,10 +189,10 @@ func giveBackOurs(ctx context.Context, s Session, a model.Action, x *model.Table
 	schema, name, _ := strings.Cut(a.Table, ".")
 	quoted := identifier(schema) + "." + identifier(name)
 	if !partitioned {
-		given, err := giveBackOne(ctx, s, a, x, table, "ALTER TABLE "+quoted)
+		given, err := giveBackOne(ctx, s, a, x, partition{"", table}, "ALTER TABLE "+quoted)
 		return left(a, x, given), err
 	}
-	given, err := giveBackOne(ctx, s, a, x, table, "ALTER TABLE ONLY "+quoted)
+	given, err := giveBackOne(ctx, s, a, x, partition{"", table}, "ALTER TABLE ONLY "+quoted)
 	if err != nil {
 		return model.Result{}, err
 	}
@@ -196,7 +201,7 @@ func giveBackOurs(ctx context.Context, s Session, a model.Action, x *model.Table
 		return model.Result{}, err
 	}
 	for _, p := range partitions {
-		one, err := giveBackOne(ctx, s, a, x, p.filters, "ALTER TABLE "+quoted+p.clause)
+		one, err := giveBackOne(ctx, s, a, x, p, "ALTER TABLE "+quoted)
 		if err != nil {
 			return model.Result{}, err
 		}
@@ -214,7 +219,9 @@ func left(a model.Action, x *model.TableExclusion, given bool) model.Result {
 
 // giveBackOne gives the filters of a table alone, or of one partition, back; alter begins each
 // statement. It says whether they were ours.
-func giveBackOne(ctx context.Context, s Session, a model.Action, x *model.TableExclusion, t *model.Table, alter string) (bool, error) {
+func giveBackOne(ctx context.Context, s Session, a model.Action, x *model.TableExclusion, p partition, alter string) (bool, error) {
+	t := p.filters
+	alter += p.clause
 	state := x.Filtering(t)
 	if state == model.FilteringOthers && x.TakenOver(t) {
 		return false, nil
@@ -235,12 +242,7 @@ func giveBackOne(ctx context.Context, s Session, a model.Action, x *model.TableE
 			return false, fmt.Errorf("giving back the filters of table %s: %w", a.Table, err)
 		}
 	}
-	if empty := empties(set); len(empty) > 0 {
-		if _, err := s.Exec(ctx, alter+resetFilterList(empty)); err != nil {
-			return false, fmt.Errorf("resetting filters that table %s did not have: %w", a.Table, err)
-		}
-	}
-	return true, nil
+	return true, resetEmpty(ctx, s, a, alter, set, func(clause string) bool { return clause == p.clause })
 }
 
 // lookFiltered asks once more for the filters of tables that were changed for the drain, and for
