@@ -11,6 +11,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
 )
 
 // world is a cluster in which each action succeeds: what is applied takes effect
@@ -108,11 +109,7 @@ func newModel(s Start, sets []Set) *world {
 		}
 		m.sets = append(m.sets, set)
 	}
-	joined := m.db.Contact == model.Yes && m.db.NodesKnown
-	for _, p := range s.Observed.Pods {
-		// What an old process waits for is not known: it counts as right.
-		m.pods = append(m.pods, pod{Pod: p, joined: p.Ready && (!joined || slices.ContainsFunc(m.db.Nodes, func(n model.Node) bool { return n.Name == p.NodeName }))})
-	}
+	m.see(s.Observed.Pods)
 	data := m.dataNodes()
 	for i := range m.pods {
 		m.pods[i].expects = data
@@ -138,6 +135,17 @@ func newModel(s Start, sets []Set) *world {
 		m.offline = g.Offline
 	}
 	return m
+}
+
+// see takes the pods of the basis. A node may be a member though its pod is not ready.
+func (m *world) see(pods []model.Pod) {
+	known := m.db.Contact == model.Yes && m.db.NodesKnown
+	for _, p := range pods {
+		member := slices.ContainsFunc(m.db.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })
+		runs := p.Ready || known && view.ProcessRuns(&p)
+		// What an old process waits for is not known: it counts as right.
+		m.pods = append(m.pods, pod{Pod: p, joined: runs && (member || !known)})
+	}
 }
 
 // remembered takes from the record what the basis does not say of the database.
