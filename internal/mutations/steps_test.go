@@ -6,6 +6,8 @@ var steps = []mutation{
 	{"what a rule asks for is looked for once more", "nothingFound", "if reason, holds := rule.Holds(rule.Asks.Answer(rows), \"\"); holds {", "if reason, holds := rule.Holds(rule.Asks.Answer(rows), \"\"); holds && false {", "ops/execute", "TestNoPodGoesWhereAQuestionFindsSomethingByNow"},
 	{"a pod goes once the cluster has stood", "takePod", " || notStable(t, r, time.Time{})", " || false && notStable(t, r, time.Time{})", "ops", "TestAPodGoesOnlyOnceTheClusterHasStood"},
 	{"what runs on trial goes first", "precedence", "trialRuns(v, set),", "false,", "ops", "TestASetOfWhichAPodRunsOnTrialGoesBeforeOneWhosePodIsAway"},
+	{"without a master stuck voters do not wait for a group on trial", "bringsMaster", " || view.PendingRestart(v, set) && anyStuck(v, set)", "", "ops", "TestStuckVotersGetTheDesiredTemplateBeforeAGroupOnTrialThatWaitsForAMaster"},
+	{"what somebody sets of a partition after it was given back is not reset", "resetEmpty", `p.filters.Filter(f.Name) != ""`, "false", "ops/execute", "TestFiltersThatSomebodyHasSetOfOnePartitionAreLeft"},
 	{"what is on trial just now counts", "effective", "aim.NoteTrial(t, \"\") //", "//", "ops", "TestAnotherTemplateWaitsForASetThatHasNotJoinedOnItsOwn"},
 	{"the allocation is read again before a pod goes", "askOnceMore", "	if value != a.Allocation {\n		return fmt.Errorf(\"cluster.", "	if false {\n		return fmt.Errorf(\"cluster.", "ops", "TestAPodIsAskedOnceMoreBeforeItGoes"},
 	{"the nodes are looked for again before a pod goes", "askOnceMore", "return allThere(nodes, 0, a.Members, a.NodeNames)", "return allThere(nodes, 0, \"\", \"\")", "ops", "TestAPodIsAskedOnceMoreBeforeItGoes"},
