@@ -99,14 +99,14 @@ func (f *Forecast) Filtered() []model.Reason {
 		case !f.Own.overrides(t, f.Leaving):
 		case f.Extend && f.Own.extendable(t):
 		case t.OwnDecide(f.version):
-			alone = model.Once(alone, t.Name+": "+f.Own.Freed(t))
+			alone = append(alone, t.Name+": "+f.Own.Freed(t))
 		default:
 			own = append(own, t.Name)
 		}
 	}
 	var out []model.Reason
 	if len(alone) > 0 {
-		out = append(out, gates.TableFilterDecides(alone))
+		out = append(out, gates.TableFilterDecides(model.Once(nil, alone...)))
 	}
 	switch {
 	case len(own) == 0:

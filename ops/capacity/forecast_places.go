@@ -21,12 +21,12 @@ func (f *Forecast) held() []model.Reason {
 		}
 		copied := homeless{table: t, moves: true, primary: s.Primary}
 		if copied.held() != "" {
-			tables = model.Once(tables, t.Name+" ("+t.Enable+")")
-			statements = model.Once(statements, alters(t)+` RESET ("routing.allocation.enable")`)
+			tables = append(tables, t.Name+" ("+t.Enable+")")
+			statements = append(statements, alters(t)+` RESET ("routing.allocation.enable")`)
 		}
 	}
 	if len(tables) > 0 {
-		return []model.Reason{gates.TableHeld(tables, statements)}
+		return []model.Reason{gates.TableHeld(model.Once(nil, tables...), model.Once(nil, statements...))}
 	}
 	return nil
 }

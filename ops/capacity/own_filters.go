@@ -134,8 +134,8 @@ func (f *OwnFilters) Pinned() []string {
 	var out []string
 	for _, t := range f.tables() {
 		if _, pinned, _ := f.home(t); pinned && f.extendable(t) {
-			out = model.Once(out, whole(t))
+			out = append(out, whole(t))
 		}
 	}
-	return out
+	return model.Once(nil, out...)
 }

@@ -190,10 +190,10 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 			first = schema
 		}
 		if ours && schema == first {
-			batch = model.Once(batch, of)
+			batch = append(batch, of)
 		}
 	}
-	if len(batch) == 0 {
+	if batch = model.Once(nil, batch...); len(batch) == 0 {
 		return t.Desired.Backups != nil && keptFound(t, b, tables) // what a drill restores would keep that waiting
 	}
 	f := model.Fetch{

@@ -64,12 +64,31 @@ func Texts[T any](all []T, of func(*T) string) []string {
 	return out
 }
 
-// Once is a list with each of these that it has not yet.
+// fewTexts are looked through faster than a map of them is made.
+const fewTexts = 16
+
+// Once is a list with each of these that it has not yet. It copies the list: of many texts a loop collects all, and asks once.
 func Once(list []string, more ...string) []string {
 	list = slices.Clip(list)
+	if len(list)+len(more) > fewTexts {
+		return onceOfMany(list, more)
+	}
 	for _, one := range more {
 		if !slices.Contains(list, one) {
 			list = append(list, one)
+		}
+	}
+	return list
+}
+
+func onceOfMany(list, more []string) []string {
+	seen := make(map[string]bool, len(list)+len(more))
+	for _, one := range list {
+		seen[one] = true
+	}
+	for _, one := range more {
+		if !seen[one] {
+			list, seen[one] = append(list, one), true
 		}
 	}
 	return list
