@@ -158,14 +158,14 @@ func TestAShrinkDoesNotBeginWhereReplicasCannotMove(t *testing.T) {
 // are there, and are allowed shards again while one still runs.
 func TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone(t *testing.T) {
 	w := draining(t)
-	w.until(func() bool { return len(w.departing) > 0 })
-	for len(w.departing) > 0 {
+	w.until(func() bool { return len(w.leaving()) > 0 })
+	for len(w.leaving()) > 0 {
 		require.Len(t, w.idsOn(cold), 2)
 		o := w.observe()
 		// One has gone, the other is stuck.
 		o.Pods = slices.DeleteFunc(o.Pods, func(p model.Pod) bool { return p.Name == cold+"-1" })
 		o.Database.Nodes = slices.DeleteFunc(o.Database.Nodes, func(n model.Node) bool { return n.Name == cold+"/1" })
-		if len(w.departing) > 0 {
+		if len(w.leaving()) > 0 {
 			d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
 			require.NotContains(t, kinds(d), model.ActionIncludeNodes)
 			require.Contains(t, reasons(d.Waits), "nodes-gone")

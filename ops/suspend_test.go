@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -45,26 +44,6 @@ func (w *world) counted(set string) int {
 		return 0
 	}
 	return note.Replicas
-}
-
-// ending are pods of ordinals that are no longer desired; each is seen twice.
-func (w *world) ending() []model.Pod {
-	var pods []model.Pod
-	for name, p := range w.pods {
-		cut := strings.LastIndexByte(name, '-')
-		set := name[:cut]
-		ordinal, err := strconv.Atoi(name[cut+1:])
-		require.NoError(w.t, err)
-		if i := slices.IndexFunc(w.sets, func(s model.ObservedSet) bool { return s.Name == set }); i < 0 || ordinal < w.sets[i].Replicas {
-			continue
-		}
-		if p.away++; p.away > 2 {
-			delete(w.pods, name)
-			continue
-		}
-		pods = append(pods, model.Pod{Name: name, Set: set, Ordinal: ordinal, UID: p.uid, Terminating: true, Phase: "Running", Started: w.now})
-	}
-	return pods
 }
 
 // ShrinkSet asserts that the counts are remembered before the first node goes,

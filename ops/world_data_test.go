@@ -35,8 +35,6 @@ type toyData struct {
 	stuck bool
 	// snapshot runs for so many looks.
 	snapshot int
-	// departing pods, by set: the looks until they are gone, and how many there were.
-	departing map[string]*departure
 	// renamed are nodes that came back with another id.
 	renamed map[string]string
 	// lowered are the writes that made a set smaller.
@@ -44,8 +42,6 @@ type toyData struct {
 	deleted []string
 	toyZones
 }
-
-type departure struct{ looks, replicas int }
 
 func (w *world) nodeID(name string) string {
 	if id := w.renamed[name]; id != "" {
@@ -74,25 +70,6 @@ func (w *world) dataNodes() []string {
 		}
 	}
 	return names
-}
-
-// present counts the pods of a set, those on their way out included.
-func (w *world) present(s model.ObservedSet) int {
-	d := w.departing[s.Name]
-	if d == nil {
-		return s.Replicas
-	}
-	if d.looks--; d.looks > 0 {
-		return max(s.Replicas, d.replicas)
-	}
-	delete(w.departing, s.Name)
-	for ordinal := s.Replicas; ordinal < d.replicas; ordinal++ {
-		delete(w.pods, s.Name+"-"+strconv.Itoa(ordinal))
-		node := s.Name + "/" + strconv.Itoa(ordinal)
-		delete(w.expects, node)
-		delete(w.acknowledged, node)
-	}
-	return s.Replicas
 }
 
 func (w *world) excluded() []string {
@@ -178,15 +155,6 @@ func (w *world) seeData(o *model.Observed, db *model.Database) {
 	db.Snapshots = min(running, 1)
 	db.Shards = w.shown()
 	db.Tables = slices.Clone(w.tables)
-	for i := range o.Pods {
-		if p := &o.Pods[i]; w.departing[p.Set] != nil {
-			for _, s := range w.sets {
-				if s.Name == p.Set && p.Ordinal >= s.Replicas {
-					p.Ready, p.Terminating = false, true
-				}
-			}
-		}
-	}
 }
 
 func (s *toySession) execData(statement string) (bool, error) {
@@ -197,10 +165,8 @@ func (s *toySession) execData(statement string) (bool, error) {
 		for _, id := range w.others {
 			require.Contains(w.t, list, id, "C: others' exclusions are never touched")
 		}
-		for set, d := range w.departing {
-			for ordinal := w.set(set).Replicas; ordinal < d.replicas; ordinal++ {
-				require.Contains(w.t, list, w.nodeID(set+"/"+strconv.Itoa(ordinal)), "a node that is still there takes no shard")
-			}
+		for _, node := range w.leaving() {
+			require.Contains(w.t, list, w.nodeID(node), "a node that is still there takes no shard")
 		}
 		w.write(func() {
 			for _, id := range list {
@@ -239,11 +205,7 @@ func (s *toySession) dataRows(query string) ([][]string, bool) {
 	case strings.HasPrefix(query, "SELECT id, name, version['number'] FROM sys.nodes"):
 		var rows [][]string
 		for _, set := range w.sets {
-			n := set.Replicas
-			if d := w.departing[set.Name]; d != nil {
-				n = max(n, d.replicas)
-			}
-			for i := range n {
+			for i := range w.ordinals(&set) {
 				name := set.Name + "/" + strconv.Itoa(i)
 				if p := w.pods[set.Name+"-"+strconv.Itoa(i)]; p != nil && p.away == 0 && !w.bad[p.template] {
 					rows = append(rows, []string{w.nodeID(name), name, "6.4.3"})
@@ -292,12 +254,8 @@ func (w *world) shrinkDrained(name, uid string, from, to int) error {
 					require.GreaterOrEqual(w.t, to, 2)
 				}
 			}
-			require.Empty(w.t, w.departing, "what left before is gone")
+			require.Empty(w.t, w.leaving(), "what left before is gone")
 			require.Equal(w.t, "all", w.allocation(), "nothing is held during a drain")
-			if w.departing == nil {
-				w.departing = map[string]*departure{}
-			}
-			w.departing[name] = &departure{looks: 3, replicas: from}
 			s.Replicas = to
 			w.lowered = append(w.lowered, name+" "+strconv.Itoa(from)+" to "+strconv.Itoa(to))
 		})
@@ -331,7 +289,7 @@ func (w *world) DeleteSet(_ context.Context, name, uid, _ string) error {
 	}
 	w.write(func() {
 		require.Zero(w.t, w.sets[i].Replicas)
-		require.Nil(w.t, w.departing[name])
+		require.Zero(w.t, w.ordinals(&w.sets[i]))
 		w.sets = slices.Delete(w.sets, i, i+1)
 		delete(w.live, name)
 		w.deleted = append(w.deleted, name)

@@ -98,17 +98,6 @@ type toySecret struct {
 	labelled bool
 }
 
-// toyPod is a pod; away counts the looks at it until a deleted one is back.
-type toyPod struct {
-	uid, template string
-	settings      model.SettingList
-	created       time.Time
-	away          int
-	restarts      int
-	// highest version that has started on its volume.
-	highest string
-}
-
 type toyUser struct {
 	password string
 	granted  bool
@@ -200,13 +189,16 @@ func (w *world) observe() (o model.Observed) {
 			db.Users = append(db.Users, name)
 		}
 	}
+	w.control()
 	for _, s := range w.sets {
-		for i := range w.present(s) {
+		for i := range w.ordinals(&s) {
 			name := s.Name + "-" + strconv.Itoa(i)
 			node := s.Name + "/" + strconv.Itoa(i)
-			pod := w.seePod(s.Name, name)
+			pod := w.seePod(s.Name, i)
 			if pod == nil {
-				db.Health.Colour = model.Yellow
+				if i < s.Replicas {
+					db.Health.Colour = model.Yellow
+				}
 				continue
 			}
 			version := w.versionOf(pod.template)
@@ -225,6 +217,9 @@ func (w *world) observe() (o model.Observed) {
 				seen.Ready, seen.NotReady, seen.Runs = false, "containers with unready status: [crate]", true
 				seen.Started = pod.created
 			}
+			if pod.leaves > 0 {
+				seen.Ready, seen.Terminating = false, true
+			}
 			o.Pods = append(o.Pods, seen)
 			if member {
 				require.GreaterOrEqual(w.t, gates.CompareMinor(version, pod.highest), 0, "%s is put back on a volume that a newer minor has written to", name)
@@ -240,7 +235,6 @@ func (w *world) observe() (o model.Observed) {
 		}
 	}
 	db.MasterNode = masterOf(&db)
-	o.Pods = append(o.Pods, w.ending()...)
 	for name, s := range w.secrets {
 		seen := model.Secret{Name: name, Exists: true, Version: s.version, Labelled: s.labelled}
 		for k, value := range s.data {
@@ -352,26 +346,6 @@ func (w *world) allocation() string {
 	return w.persistent
 }
 
-// seePod is nil while the pod is away.
-func (w *world) seePod(set, name string) *toyPod {
-	pod := w.pods[name]
-	if pod == nil {
-		pod = &toyPod{uid: "uid-" + w.next(), created: w.now.Truncate(time.Second)}
-		pod.template, pod.settings = split(w.live[set])
-		w.pods[name] = pod
-		w.getsDisks(set, name)
-	}
-	if pod.away == 0 {
-		return pod
-	}
-	if pod.away--; pod.away == 0 {
-		pod.uid, pod.created = "uid-"+w.next(), w.now.Truncate(time.Second)
-		pod.template, pod.settings = split(w.live[set])
-		w.getsDisks(set, name)
-	}
-	return nil
-}
-
 // savedTemplates are the record's, or what is live when it was lost.
 func (w *world) savedTemplates() model.Saved {
 	if len(w.record.Saved) > 0 {
@@ -458,12 +432,6 @@ func (w *world) apply(e model.Effective, saved model.Saved) {
 			next.Replicas, next.InitialMasters, next.Unused = s.Replicas, s.InitialMasters, s.Unused
 			w.sets[i], w.live[s.Name] = next, saved[s.Name]
 			w.setAmounts(s.Name, saved)
-			for o := range s.Replicas {
-				w.MakeClaims(s.Name, o, w.disksOf(s.Name), w.now)
-				if node := s.Name + "/" + strconv.Itoa(o); w.expects[node] == 0 {
-					w.expects[node] = w.counts
-				}
-			}
 		})
 	}
 	for _, b := range e.Budgets {
