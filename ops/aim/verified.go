@@ -34,12 +34,16 @@ func NoteVerified(t *pass.Pass) {
 	next := some[:0]
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if live == nil || live.Template == "" {
+		i := slices.IndexFunc(t.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == s.Name })
+		switch {
+		case live == nil && i >= 0: // it may be made again on a template that no pod has run
+			next = append(next, t.Record.Verified[i])
+			continue
+		case live == nil, live.Template == "":
 			continue
 		}
 		verified := model.VerifiedTemplate{Set: s.Name, Template: live.Template}
 		if !JoinedOnLive(&t.View, s.Name) && !ReadyUnasked(&t.View, s.Name) {
-			i := slices.IndexFunc(t.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == s.Name })
 			j := slices.IndexFunc(t.Observed.Pods, func(p model.Pod) bool { return p.Set == s.Name && p.Template != "" && NodeJoined(&t.View, &p) })
 			switch {
 			case i >= 0:
