@@ -26,29 +26,24 @@ type toyPod struct {
 
 // control is one round of the StatefulSet controller for each StatefulSet that is there.
 func (w *world) control() {
-	for i := range w.sets {
-		s := &w.sets[i]
-		pods := make([]cluster.Pod, w.ordinals(s))
-		for o := range pods {
-			name := fmt.Sprint(s.Name, "-", o)
-			if p := w.pods[name]; p != nil && p.away != 1 {
-				seen := model.Pod{Name: name, Terminating: p.away+p.leaves > 0, Volumes: w.has[name]}
-				if w.unpullable[p.template] {
-					seen.Phase = "Pending"
-				}
-				pods[o] = cluster.PodOf(&seen, w.disksOf(s.Name), w.Claims)
-			} else if p != nil && o >= s.Replicas {
-				w.forget(s.Name, o)
-			}
+	var pods []model.Pod
+	for name, p := range w.pods {
+		seen := model.Pod{Name: name, Terminating: p.away+p.leaves > 0, Volumes: w.has[name]}
+		if w.unpullable[p.template] {
+			seen.Phase = "Pending"
 		}
-		set := cluster.StatefulSet{Replicas: s.Replicas, Terminating: w.away[s.Name]}
-		for _, step := range set.Next(pods, nil) {
+		if seen.Set, seen.Ordinal = cutOrdinal(name); p.away != 1 {
+			pods = append(pods, seen)
+		} else if seen.Ordinal >= w.set(seen.Set).Replicas {
+			w.forget(seen.Set, seen.Ordinal)
+		}
+	}
+	for _, s := range w.sets {
+		s.UID, s.Terminating = "", w.away[s.Name]
+		for _, step := range w.Control(&s, pods, w.disksOf(s.Name), w.now) {
 			switch step.Write {
 			case cluster.MakePod:
-				w.MakeClaims(s.Name, step.Ordinal, w.disksOf(s.Name), w.now)
 				w.makePod(s.Name, step.Ordinal)
-			case cluster.MakeClaims:
-				w.MakeClaims(s.Name, step.Ordinal, w.disksOf(s.Name), w.now)
 			case cluster.DeletePod:
 				w.pods[fmt.Sprint(s.Name, "-", step.Ordinal)].leaves = 3
 			}

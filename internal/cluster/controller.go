@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"slices"
+	"time"
 
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -31,16 +32,6 @@ type Pod struct {
 	Lacks, ClaimDeleted bool
 }
 
-// PodOf is what the controller knows of a pod of a StatefulSet with these claim templates.
-func PodOf(p *model.Pod, templates []string, claims []model.Claim) Pod {
-	return Pod{
-		Exists: true, Owner: p.Controller, Revision: p.Revision,
-		Pending: p.Phase == "Pending", Ready: p.Ready, Ended: p.Phase == "Failed" || p.Phase == "Succeeded", Terminating: p.Terminating,
-		Lacks:        slices.ContainsFunc(templates, func(t string) bool { return !p.Has(t) }),
-		ClaimDeleted: slices.ContainsFunc(claims, func(c model.Claim) bool { return c.Terminating && c.Of(p.Name) }),
-	}
-}
-
 // Write is what the controller writes.
 type Write uint8
 
@@ -60,6 +51,33 @@ type Step struct {
 	Ordinal int
 	// Before: the pod is made from the revision that the StatefulSet had before its update.
 	Before bool
+}
+
+// Control has the controller of a StatefulSet with these claim templates make the claims of one round, and says which
+// steps that has.
+func (v *Volumes) Control(s *model.ObservedSet, pods []model.Pod, templates []string, now time.Time) []Step {
+	var seen []Pod
+	for i := range pods {
+		p := &pods[i]
+		if p.Set != s.Name {
+			continue
+		}
+		seen = append(seen, make([]Pod, max(0, p.Ordinal+1-len(seen)))...)
+		seen[p.Ordinal] = Pod{
+			Exists: true, Owner: p.Controller, Revision: p.Revision,
+			Pending: p.Phase == "Pending", Ready: p.Ready, Ended: p.Phase == "Failed" || p.Phase == "Succeeded", Terminating: p.Terminating,
+			Lacks:        slices.ContainsFunc(templates, func(t string) bool { return !p.Has(t) }),
+			ClaimDeleted: slices.ContainsFunc(v.Claims, func(c model.Claim) bool { return c.Terminating && c.Of(p.Name) }),
+		}
+	}
+	set := StatefulSet{UID: s.UID, Replicas: s.Replicas, Terminating: s.Terminating}
+	steps := set.Next(seen, nil)
+	for _, step := range steps {
+		if step.Write == MakeClaims || step.Write == MakePod {
+			v.MakeClaims(s.Name, step.Ordinal, templates, now)
+		}
+	}
+	return steps
 }
 
 // Next adds the steps of one round of the controller, as pkg/controller/statefulset of Kubernetes has them. pods are by

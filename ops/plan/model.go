@@ -233,32 +233,25 @@ func (m *world) happen() {
 
 // control is one round of the StatefulSet controller.
 func (m *world) control(s *Set) {
-	var pods []cluster.Pod
-	for i := range m.pods {
-		p := &m.pods[i]
-		if p.Set != s.Name {
-			continue
-		}
-		for len(pods) <= p.Ordinal {
-			pods = append(pods, cluster.Pod{})
-		}
-		pods[p.Ordinal] = cluster.PodOf(&p.Pod, s.Claims, m.Claims)
-	}
-	set := cluster.StatefulSet{UID: s.UID, Replicas: s.Replicas, Terminating: s.Terminating}
-	for _, step := range set.Next(pods, nil) {
+	for _, step := range m.Control(&s.ObservedSet, m.seenPods(), s.Claims, m.now) {
 		at := slices.IndexFunc(m.pods, func(p pod) bool { return p.Set == s.Name && p.Ordinal == step.Ordinal })
 		switch step.Write {
 		case cluster.AdoptPod:
 			m.pods[at].Controller = s.UID
 		case cluster.MakePod:
 			m.pods = append(m.pods, m.newPod(s, step.Ordinal, ""))
-			m.claim(s, step.Ordinal)
-		case cluster.MakeClaims:
-			m.MakeClaims(s.Name, step.Ordinal, s.Claims, m.now)
+			m.mount(s.Name, step.Ordinal)
 		case cluster.DeletePod:
 			m.pods = slices.Delete(m.pods, at, at+1)
 		}
 	}
+}
+
+func (m *world) seenPods() (pods []model.Pod) {
+	for i := range m.pods {
+		pods = append(pods, m.pods[i].Pod)
+	}
+	return pods
 }
 
 // recoveryLooks are how many looks a recovery of the gateway takes: it is no
@@ -279,11 +272,6 @@ func (m *world) newPod(s *Set, ordinal int, zone string) pod {
 	}}
 }
 
-func (m *world) claim(s *Set, ordinal int) {
-	m.MakeClaims(s.Name, ordinal, s.Claims, m.now)
-	m.mount(s.Name, ordinal)
-}
-
 // renew recreates a pod, on its set's template.
 func (m *world) renew(name string) {
 	m.RenewClaims(name, m.now, func(c *model.Claim, larger int64) {
@@ -295,7 +283,8 @@ func (m *world) renew(name string) {
 		if p := &m.pods[i]; p.Name == name {
 			if s := m.set(p.Set); s != nil {
 				*p = m.newPod(s, p.Ordinal, p.Zone)
-				m.claim(s, p.Ordinal)
+				m.MakeClaims(s.Name, p.Ordinal, s.Claims, m.now)
+				m.mount(s.Name, p.Ordinal)
 			}
 		}
 	}

@@ -40,9 +40,7 @@ func (m *world) observe(desired *model.Desired, record *model.Record) model.Obse
 		}
 		o.Sets = append(o.Sets, seen)
 	}
-	for i := range m.pods {
-		o.Pods = append(o.Pods, m.pods[i].Pod)
-	}
+	o.Pods = m.seenPods()
 	o.Database = m.reading(record)
 	m.readSettings(&o, desired, record)
 	m.readSnapshots(&o.Database, desired, record)
