@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"stevedore.dev/stevedore/internal/cluster"
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/adopt"
 )
@@ -210,10 +211,14 @@ func (w *world) act() {
 		for i := range w.pods {
 			p := &w.pods[i]
 			switch {
-			case p.Set == name && s.Deleting:
+			case p.Set != name:
+			case s.Deleting:
 				p.Controller = ""
-			case p.Set == name && p.Controller == "":
-				p.Controller = s.UID
+			default:
+				for _, step := range rounds(s.Set, []adopt.Pod{*p}) {
+					require.Equal(w, cluster.AdoptPod, step.Write, "its controller ends pod %s, or makes it", p.Name)
+					p.Controller = s.UID
+				}
 			}
 		}
 		if s.Observed = true; s.Deleting {
@@ -228,6 +233,20 @@ func (w *world) act() {
 		d := &w.others[i]
 		d.Ours = d.Ours || w.daemon && !w.released && w.saved != nil && w.saved.Adopted() && d.Kind == "Secret"
 	}
+}
+
+// rounds are the steps of the controller of a StatefulSet for its pods, which are in the order of their ordinals.
+func rounds(s adopt.Set, pods []adopt.Pod) []cluster.Step {
+	set := cluster.StatefulSet{UID: s.UID, Replicas: s.Replicas, Terminating: s.Deleting, RollingUpdate: s.Strategy != adopt.OnDelete, OrderedReady: s.Written != nil}
+	if s.Written != nil {
+		set.Update = s.Written.Revision
+	}
+	var seen []cluster.Pod
+	for i := range pods {
+		p := &pods[i]
+		seen = append(seen, cluster.Pod{Exists: true, Owner: p.Controller, Revision: p.Revision, Ready: p.Ready})
+	}
+	return set.Next(seen, nil)
 }
 
 // ours is a budget that the daemon makes or takes: what has an owner keeps it.

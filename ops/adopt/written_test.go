@@ -149,6 +149,14 @@ func TestTheUpdateStrategyGoesBackLastOrNotAtAll(t *testing.T) {
 	r.Saved.Sets["crate"] = json.RawMessage(`{"spec":{"replicas":2,"updateStrategy":{"type":"OnDelete"}}}`)
 	assert.NotContains(t, verbs(adopt.Steps(r, adopt.Wish{Back: true})), adopt.FreeUpdates, "it had OnDelete before")
 
+	for _, revisions := range [][]string{{"r1", "r1"}, {"r1", "r2"}, {"r2", "r1"}, {"r2", "r2"}} {
+		r = adoptedWritten()
+		r.Sets[0].Ours, r.Pods[0].Revision, r.Pods[1].Revision = false, revisions[0], revisions[1]
+		freed := r.Sets[0]
+		freed.Strategy = "RollingUpdate"
+		assert.Equal(t, len(rounds(freed, r.Pods)) == 0, slices.Contains(verbs(adopt.Steps(r, adopt.Wish{Back: true})), adopt.FreeUpdates), "%s", revisions)
+	}
+
 	r = adoptedWritten()
 	r.Sets[0].Ours, r.Pods[1].Revision = false, "r2"
 	steps = adopt.Steps(r, adopt.Wish{Back: true})
