@@ -71,6 +71,7 @@ func TestPlansThatDifferedAreWhatIsDone(t *testing.T) {
 		20968: "the only dedicated master restarts, and for a moment a pod is not ready whose node is a member",
 		25499: "one of two voters restarts, and the other one's pod is not ready for a moment",
 		26227: "the master restarts, and the pod of the only data node is not ready for a moment",
+		33779: "the first pod of an upgrade is being terminated, and a table has a copy on each node",
 		20077: "a resume has begun, and its first pod is up after the plan was made: copies are missing for a moment",
 	} {
 		t.Run(name, func(t *testing.T) {

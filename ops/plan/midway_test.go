@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 )
 
@@ -91,4 +92,36 @@ func TestWhatWaitsForNoOtherOperationGoesOnMeanwhile(t *testing.T) {
 	course = between(t, basic(), alone, nil)
 	require.Equal(t, []string{"users"}, kinds(course))
 	assert.False(t, course.Operations[0].Meanwhile)
+}
+
+// Pair 33779: an upgrade had just deleted its first pod, which was being terminated when the plan was made. A copy of a table
+// with one on each node was given up for the moment in which that pod is away, and the older nodes got none any more from the
+// newer one. The plan stood there.
+func TestOfAPodThatIsBeingTerminatedTheVolumeAndItsCopiesStay(t *testing.T) {
+	old, to := basic().render(t), basic()
+	to.version = "6.4.3"
+	next := to.render(t)
+	observed, record, done := plan.Converged(old.desired, old.templates, noon)
+	require.True(t, done)
+	start := plan.Start{Desired: next.desired, Templates: next.templates, Observed: observed, Record: record, Now: noon}
+	data(&start, "doc.items", "0-all", 1, 3, 10)
+	before := start.Observed
+	for passes := 0; ; passes++ {
+		mid, done := plan.Midway(start, passes)
+		require.False(t, done)
+		op := mid.Record.Operation
+		if op == nil || op.Step != model.StepDown {
+			continue
+		}
+		for i := range mid.Observed.Pods {
+			if p := &mid.Observed.Pods[i]; p.Name == op.Restart.Pod {
+				*p = before.Pods[i]
+				p.Terminating = true
+			}
+		}
+		course := plan.Forward(mid)
+		require.True(t, course.Done, "%v", course.Unknown)
+		assert.Equal(t, 2, course.Restarts)
+		return
+	}
 }

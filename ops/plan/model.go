@@ -391,10 +391,15 @@ func (m *world) arrive(left string) bool {
 	there := false
 	m.pods = slices.DeleteFunc(m.pods, func(p pod) bool {
 		there = there || p.Terminating
-		return p.Terminating
+		s := m.set(p.Set)
+		return p.Terminating && (s == nil || p.Ordinal >= s.Replicas)
 	})
 	for i := range m.pods {
 		p := &m.pods[i]
+		if p.Terminating {
+			m.renew(p.Name) // it comes back onto its volume, which has its copies
+			continue
+		}
 		onItsWay := p.Name != left && (p.Waiting == "" || p.Waiting == "ContainerCreating" || p.Waiting == "PodInitializing")
 		if onItsWay && (!p.Ready || !p.joined) && !strings.HasPrefix(p.UID, madeHere) {
 			m.up(p)
