@@ -207,7 +207,7 @@ func TestALostSecretOfSystemIsNamedWithItsWayOut(t *testing.T) {
 	d, err := w.pass()
 	require.NoError(t, err)
 	require.Equal(t, []string{gates.SystemPasswordLostRule.Name}, reasons(d.Refusals))
-	require.Contains(t, d.Refusals[0].Message, "kubectl create secret generic "+systemSecret)
+	require.Contains(t, d.Refusals[0].Message, "kubectl -n ns create secret generic "+systemSecret)
 	w.putSecret(systemSecret, map[string][]byte{"password": []byte("chosen at night")})
 	w.run(40)
 	checkSystem(t, w)

@@ -17,7 +17,6 @@ import (
 	"stevedore.dev/stevedore/internal/planprint"
 	"stevedore.dev/stevedore/internal/reports"
 	"stevedore.dev/stevedore/ops/model"
-	"stevedore.dev/stevedore/render/definition"
 )
 
 // exitProblem: check has found what would go wrong.
@@ -114,11 +113,6 @@ func definedIn(cmd *cobra.Command, rendering *renderFlags, path, filter string) 
 		if backups := one.cluster.Definition.Spec.Backups; backups != nil {
 			for _, secret := range backups.Repository.Secrets {
 				cluster.Repository = append(cluster.Repository, model.SecretKey(secret.Ref))
-			}
-		}
-		if ssl := one.cluster.Definition.Spec.Cluster.SSL; ssl != nil {
-			for _, ref := range []definition.SecretKeyRef{ssl.Keystore, ssl.KeystorePassword, ssl.KeystoreKeyPassword} {
-				cluster.TLS = append(cluster.TLS, model.SecretKey(ref))
 			}
 		}
 		clusters = append(clusters, cluster)

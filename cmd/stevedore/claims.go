@@ -11,6 +11,7 @@ import (
 
 	"stevedore.dev/stevedore/apply"
 	"stevedore.dev/stevedore/internal/check"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/plan"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -20,6 +21,11 @@ func checkedCluster(one renderedCluster) (check.Cluster, error) {
 	cluster, err := check.NewCluster(one.cluster.Namespace, one.cluster.Name, nil, one.rendered.Objects)
 	if err != nil {
 		return cluster, err
+	}
+	if ssl := one.cluster.Definition.Spec.Cluster.SSL; ssl != nil {
+		for _, ref := range []definition.SecretKeyRef{ssl.Keystore, ssl.KeystorePassword, ssl.KeystoreKeyPassword} {
+			cluster.TLS = append(cluster.TLS, model.SecretKey(ref))
+		}
 	}
 	cluster.Places = map[string]string{}
 	for _, shared := range cluster.SharedClaims() {
@@ -52,12 +58,17 @@ func placeOfClaim(d *definition.CrateDB, name string) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// noteClaims says in a plan which claims that pods share are not there. Where no pod can start, nobody sees it before one is
-// restarted.
-func noteClaims(ctx context.Context, client kubernetes.Interface, one renderedCluster, out *plan.Plan) error {
+// noteMounts says in a plan which claims that pods share, and which Secrets of the keystore, are not there. Where no pod can
+// start, nobody sees it before one is restarted. That Secrets may not be read is among what is not known already.
+func noteMounts(ctx context.Context, client kubernetes.Interface, one renderedCluster, out *plan.Plan) error {
 	cluster, err := checkedCluster(one)
 	if err != nil || client == nil {
 		return err
+	}
+	for _, keystore := range check.Keystore(ctx, client, cluster) {
+		if keystore.State == check.Problem {
+			out.Notes = append(out.Notes, keystore.Message+", and no pod that mounts it starts: "+keystore.Do)
+		}
 	}
 	for _, shared := range cluster.SharedClaims() {
 		if slices.Contains(cluster.BringsClaims, shared.Name) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ func TestAPlanSaysWhichSharedClaimIsMissing(t *testing.T) {
 				client.PrependReactor("get", "persistentvolumeclaims", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, c.fails })
 			}
 			var out plan.Plan
-			err := noteClaims(t.Context(), client, clusters[0], &out)
+			err := noteMounts(t.Context(), client, clusters[0], &out)
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
 				return
@@ -81,4 +82,31 @@ func TestAPlanSaysWhichSharedClaimIsMissing(t *testing.T) {
 			assert.Equal(t, c.unknown, out.Unknown)
 		})
 	}
+}
+
+// A new cluster's pods never started, and only their events said why.
+func TestAPlanSaysWhichSecretOfTheKeystoreIsMissing(t *testing.T) {
+	folder := t.TempDir()
+	text := strings.Replace(sharedFolder, "version: 6.4.3,", "version: 6.4.3, ssl: {keystore: {secretKeyRef: {name: tls, key: store}}, keystorePassword: {secretKeyRef: {name: tls, key: pass}}, keystoreKeyPassword: {secretKeyRef: {name: tls-key, key: pass}}},", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "orders.yaml"), []byte(text), 0o600))
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	cmd.SetErr(os.Stderr)
+	clusters, good, err := renderPath(cmd, render.InProcess{}, folder, "", noPins)
+	require.NoError(t, err)
+	require.True(t, good)
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "backups"}, Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}}}
+	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "tls-key"}, Data: map[string][]byte{"pass": []byte("x")}}
+	var out plan.Plan
+	require.NoError(t, noteMounts(t.Context(), fake.NewClientset(claim, key), clusters[0], &out))
+	assert.Equal(t, []string{"Secret tls, key store, key pass (the keystore of spec.cluster.ssl) does not exist, and no pod that mounts it starts: " +
+		"kubectl -n prod create secret generic tls --from-file=store=FILE1 --from-file=pass=FILE2"}, out.Notes)
+
+	client := fake.NewClientset(claim)
+	client.PrependReactor("get", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(corev1.Resource("secrets"), "tls", nil)
+	})
+	out = plan.Plan{}
+	require.NoError(t, noteMounts(t.Context(), client, clusters[0], &out))
+	assert.Empty(t, out.Notes, "the plan says elsewhere that Secrets may not be read")
 }

@@ -108,6 +108,9 @@ func withAdvice(err error) error {
 	if _, unreachable := errors.AsType[*net.OpError](err); unreachable {
 		return fmt.Errorf("%w; check --kubeconfig and --context, or compare without a cluster: --against REVISION", err)
 	}
+	if errors.Is(err, errNoServer) {
+		return fmt.Errorf("%w; or compare without a cluster: --against REVISION", err)
+	}
 	if apply.Forbidden(err) {
 		return fmt.Errorf("%w; what diff has to read is in the role of deploy/reader, to be bound in each cluster's namespace", err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -55,7 +56,7 @@ func (k *kubeFlags) config() (*rest.Config, string, error) {
 			continue
 		}
 		if _, err := os.Stat(file); err != nil {
-			return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+			return nil, "", fmt.Errorf("%w: reading the kubeconfig: %w: correct --kubeconfig or KUBECONFIG", errNoServer, err)
 		}
 	}
 	cfg, err := loader.ClientConfig()
@@ -96,20 +97,26 @@ func (k *kubeFlags) clientFor(text string, timeout time.Duration) (kubernetes.In
 	return client, cluster, err
 }
 
+// errNoServer is where no API server is named; how each error of finding one begins.
+var errNoServer = errors.New("finding the API server")
+
 // noServer says which contexts there are to choose from. Where there is none, nobody
 // mistyped one.
 func (k *kubeFlags) noServer(rules *clientcmd.ClientConfigLoadingRules, err error) error {
 	config, failed := rules.Load()
 	if failed != nil || len(config.Contexts) == 0 {
-		return fmt.Errorf("finding the API server: %w: give --kubeconfig, or run `stevedore sandbox` for one of your own", err)
+		if clientcmd.IsEmptyConfig(err) {
+			err = errors.New("there is no kubeconfig with a context, neither by KUBECONFIG nor at ~/.kube/config") // client-go names variables of its own
+		}
+		return fmt.Errorf("%w: %w: give --kubeconfig, or run `stevedore sandbox` for one of your own", errNoServer, err)
 	}
 	contexts := strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", ")
 	chosen := cmp.Or(k.context, config.CurrentContext)
 	switch {
 	case chosen == "":
-		return fmt.Errorf("finding the API server: the kubeconfig has no current context: choose one with --context, there are %s", contexts)
+		return fmt.Errorf("%w: the kubeconfig has no current context: choose one with --context, there are %s", errNoServer, contexts)
 	case config.Contexts[chosen] == nil:
-		return fmt.Errorf("finding the API server: the kubeconfig has no context %q: there are %s", chosen, contexts)
+		return fmt.Errorf("%w: the kubeconfig has no context %q: there are %s", errNoServer, chosen, contexts)
 	}
-	return fmt.Errorf("finding the API server of context %q: %w: correct the kubeconfig, or choose another --context, there are %s", chosen, err, contexts)
+	return fmt.Errorf("%w of context %q: %w: correct the kubeconfig, or choose another --context, there are %s", errNoServer, chosen, err, contexts)
 }

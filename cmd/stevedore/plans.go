@@ -66,7 +66,7 @@ func (l *livePlans) of(ctx context.Context, cluster renderedCluster) (plan.Plan,
 		return plan.Plan{}, fmt.Errorf("reading what was last applied of %s/%s: %w", out.Namespace, out.Name, err)
 	}
 	out.Objects = plan.Weigh(objects, cluster.rendered.Objects, before, &course)
-	return out, noteClaims(ctx, l.looker.Kube, cluster, &out)
+	return out, noteMounts(ctx, l.looker.Kube, cluster, &out)
 }
 
 // unknownOf says what a live basis does not tell.

@@ -225,7 +225,8 @@ func TestWhetherTheKeysOfTheRepositoryAreThere(t *testing.T) {
 	}{
 		"there":               {[]runtime.Object{keys}, nil, []State{OK}, "each of the 2 key(s) of spec.backups"},
 		"comes with the push": {nil, []string{"s3"}, []State{OK}, "each of the 2 key(s) of spec.backups"},
-		"missing":             {nil, nil, []State{Problem, Problem}, "Secret s3, key id (the repository of spec.backups) does not exist"},
+		"missing":             {nil, nil, []State{Problem}, "Secret s3, key id, key secret (the repository of spec.backups) does not exist → kubectl -n prod create secret generic s3 --from-file=id=FILE1 --from-file=secret=FILE2"},
+		"without the keys":    {[]runtime.Object{&corev1.Secret{ObjectMeta: keys.ObjectMeta}}, nil, []State{Problem, Problem}, "Secret s3 has no value under the key id (the repository of spec.backups) → kubectl -n prod patch secret s3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := orders(1)
@@ -238,7 +239,7 @@ func TestWhetherTheKeysOfTheRepositoryAreThere(t *testing.T) {
 				assert.NotContains(t, f.Message+f.Do, "t0p")
 			}
 			assert.Equal(t, c.states, states)
-			assert.Contains(t, all[0].Message, c.says)
+			assert.Contains(t, all[0].Message+" → "+all[0].Do, c.says)
 		})
 	}
 }
@@ -252,7 +253,7 @@ func TestWhetherTheKeystoreIsThere(t *testing.T) {
 		says    string
 	}{
 		"there":   {[]runtime.Object{secret}, []State{OK}, "each of the 2 key(s) of spec.cluster.ssl"},
-		"missing": {nil, []State{Problem, Problem}, "Secret tls, key keystore (the keystore of spec.cluster.ssl) does not exist"},
+		"missing": {nil, []State{Problem}, "Secret tls, key keystore, key password (the keystore of spec.cluster.ssl) does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := orders(1)

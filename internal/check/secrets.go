@@ -2,10 +2,13 @@ package check
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/ops/gates"
@@ -23,20 +26,40 @@ func (c *checker) secrets(ctx context.Context) {
 		}
 	}
 	for _, cluster := range c.Clusters {
-		var passwords, keys, keystore []neededKey
+		var passwords []neededKey
 		for _, user := range cluster.Users {
 			passwords = append(passwords, neededKey{user.Secret, "the password of user " + user.Name, true})
 		}
-		for _, key := range cluster.Repository {
-			keys = append(keys, neededKey{SecretKey: key, what: "the repository of spec.backups"})
-		}
-		for _, key := range cluster.TLS {
-			keystore = append(keystore, neededKey{SecretKey: key, what: "the keystore of spec.cluster.ssl"})
-		}
 		c.allThere(ctx, check, cluster, brought, passwords, "the password of each of %d user(s) is in its Secret, or comes with the push")
-		c.allThere(ctx, "backup-secrets", cluster, brought, keys, "each of the %d key(s) of spec.backups is in its Secret, or comes with the push")
-		c.allThere(ctx, "tls-secrets", cluster, brought, keystore, "each of the %d key(s) of spec.cluster.ssl is in its Secret, or comes with the push")
+		c.repository(ctx, cluster, brought)
+		c.keystore(ctx, cluster, brought)
 	}
+}
+
+func (c *checker) repository(ctx context.Context, cluster Cluster, brought map[string]bool) {
+	var keys []neededKey
+	for _, key := range cluster.Repository {
+		keys = append(keys, neededKey{SecretKey: key, what: "the repository of spec.backups"})
+	}
+	c.allThere(ctx, "backup-secrets", cluster, brought, keys, "each of the %d key(s) of spec.backups is in its Secret, or comes with the push")
+}
+
+func (c *checker) keystore(ctx context.Context, cluster Cluster, brought map[string]bool) {
+	var keys []neededKey
+	for _, key := range cluster.TLS {
+		keys = append(keys, neededKey{SecretKey: key, what: "the keystore of spec.cluster.ssl"})
+	}
+	c.allThere(ctx, "tls-secrets", cluster, brought, keys, "each of the %d key(s) of spec.cluster.ssl is in its Secret, or comes with the push")
+}
+
+// Keystore looks for the Secrets of spec.cluster.ssl.
+func Keystore(ctx context.Context, client kubernetes.Interface, cluster Cluster) []Finding {
+	c, brought := &checker{Options: Options{Client: client}}, map[string]bool{}
+	for _, name := range cluster.Brings {
+		brought[cluster.Namespace+"/"+name] = true
+	}
+	c.keystore(ctx, cluster, brought)
+	return c.found
 }
 
 // neededKey is a key of a Secret, and what for.
@@ -49,8 +72,14 @@ type neededKey struct {
 // allThere says what is missing, or that nothing is; good has the number in it.
 func (c *checker) allThere(ctx context.Context, check string, cluster Cluster, brought map[string]bool, all []neededKey, good string) {
 	missing := false
+	var asked []string
 	for _, one := range all {
-		if !brought[cluster.Namespace+"/"+one.Name] && !c.hasKey(ctx, check, cluster, one) {
+		if brought[cluster.Namespace+"/"+one.Name] || slices.Contains(asked, one.Name) {
+			continue
+		}
+		asked = append(asked, one.Name)
+		keys := slices.DeleteFunc(slices.Clone(all), func(k neededKey) bool { return k.Name != one.Name })
+		if !c.hasKeys(ctx, check, cluster, one.Name, keys) {
 			missing = true
 		}
 	}
@@ -59,33 +88,61 @@ func (c *checker) allThere(ctx context.Context, check string, cluster Cluster, b
 	}
 }
 
-// hasKey says whether the Secret is there and has a value under its key; what it does not
-// have, or may not be read, is a finding. The value itself goes nowhere.
-func (c *checker) hasKey(ctx context.Context, check string, cluster Cluster, key neededKey) bool {
-	secret, err := c.Client.CoreV1().Secrets(cluster.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
-	gone, why := apierrors.IsNotFound(err), ""
-	if err == nil && key.password {
-		why = password.Unusable(secret.Data[key.Key])
-	}
+// hasKeys says whether the Secret is there and has a value under each of the keys; what it does not
+// have, or may not be read, is a finding. The values themselves go nowhere.
+func (c *checker) hasKeys(ctx context.Context, check string, cluster Cluster, name string, keys []neededKey) bool {
+	secret, err := c.Client.CoreV1().Secrets(cluster.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case err != nil && !gone:
-		c.unread(check, cluster.String(), "Secret "+key.Name+" in namespace "+cluster.Namespace, err)
-	case gone || len(secret.Data[key.Key]) == 0:
-		reason := gates.SecretMissing(key.Name, key.Key, key.what, !gone)
-		remedy := "kubectl -n " + cluster.Namespace + " create secret generic " + key.Name + " --from-file=" + key.Key + "=FILE" + key.trap()
-		if !gone {
-			// It exists, and create would fail.
-			remedy = replaced(cluster, key)
-		}
-		missing, _, _ := strings.Cut(reason.Message, ";") // the remedy names the namespace too
-		c.problem(check, cluster.String(), remedy, "%s", missing)
-	case why != "":
-		reason := gates.PasswordUnusable(key.Name, key.Key, key.what, why)
-		c.problem(check, cluster.String(), replaced(cluster, key), "%s", reason.Message)
-	default:
-		return true
+	case apierrors.IsNotFound(err):
+		c.problem(check, cluster.String(), created(cluster, name, keys), "Secret %s, %s does not exist", name, listed(keys))
+		return false
+	case err != nil:
+		c.unread(check, cluster.String(), "Secret "+name+" in namespace "+cluster.Namespace, err)
+		return false
 	}
-	return false
+	all := true
+	for _, key := range keys {
+		words := ""
+		if len(secret.Data[key.Key]) == 0 {
+			reason := gates.SecretMissing(cluster.Namespace, name, key.Key, key.what, true)
+			words, _, _ = strings.Cut(reason.Message, ";") // the remedy is a command
+		} else if key.password {
+			if why := password.Unusable(secret.Data[key.Key]); why != "" {
+				words = gates.PasswordUnusable(name, key.Key, key.what, why).Message
+			}
+		}
+		if words != "" {
+			c.problem(check, cluster.String(), replaced(cluster, key), "%s", words)
+			all = false
+		}
+	}
+	return all
+}
+
+// listed are the keys, and what each is for.
+func listed(keys []neededKey) string {
+	var each []string
+	for i, key := range keys {
+		text := "key " + key.Key
+		if i == len(keys)-1 || keys[i+1].what != key.what {
+			text += " (" + key.what + ")"
+		}
+		each = append(each, text)
+	}
+	return strings.Join(each, ", ")
+}
+
+// created is the command that creates a Secret with all its keys: a second one would be refused.
+func created(cluster Cluster, name string, keys []neededKey) string {
+	command, trap := "kubectl -n "+cluster.Namespace+" create secret generic "+name, ""
+	for i, key := range keys {
+		file := "FILE"
+		if len(keys) > 1 {
+			file += strconv.Itoa(i + 1)
+		}
+		command, trap = command+" --from-file="+key.Key+"="+file, key.trap()
+	}
+	return command + trap
 }
 
 // replaced is the command that gives a Secret another value under the key.

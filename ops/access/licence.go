@@ -42,7 +42,7 @@ func Relicence(t *pass.Pass) {
 	}
 	secret := t.Secret(t.Desired.License.Name)
 	if !secret.Has(t.Desired.License.Key) {
-		t.Wait(gates.SecretMissing(t.Desired.License.Name, t.Desired.License.Key, "the licence", secret.Exists))
+		t.Wait(gates.SecretMissing(t.Desired.Namespace, t.Desired.License.Name, t.Desired.License.Key, "the licence", secret.Exists))
 		return
 	}
 	pod := t.SQLPod()

@@ -42,7 +42,7 @@ func Users(t *pass.Pass) {
 	for _, u := range t.Desired.Users {
 		s := t.Secret(u.Secret.Name)
 		if !s.Has(u.Secret.Key) {
-			t.Wait(gates.SecretMissing(u.Secret.Name, u.Secret.Key, passwordOf(u), s.Exists))
+			t.Wait(gates.SecretMissing(t.Desired.Namespace, u.Secret.Name, u.Secret.Key, passwordOf(u), s.Exists))
 			continue
 		}
 		if !s.Labelled {

@@ -121,7 +121,7 @@ func repository(t *pass.Pass) bool {
 	same := have.Name == name
 	secretVersions, missing := versions(v)
 	if missing != "" {
-		t.Wait(gates.RepositorySecret(missing))
+		t.Wait(gates.RepositorySecret(t.Desired.Namespace, missing))
 		return false
 	}
 	if same && have.Settings == want && have.Secrets == secretVersions && snapshots.Verified(have, &v.Observed.Database) {

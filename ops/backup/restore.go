@@ -131,7 +131,7 @@ func source(t *pass.Pass, r *model.RecordedRestore) {
 	}
 	secretVersions, missing := versions(&t.View)
 	if missing != "" {
-		t.Wait(gates.RepositorySecret(missing))
+		t.Wait(gates.RepositorySecret(t.Desired.Namespace, missing))
 		return
 	}
 	t.Wait(gates.RestoreWaits(fmt.Sprintf("the folder %s is read; where that fails `from` may be wrong", restoreOf(t.Desired).From)))

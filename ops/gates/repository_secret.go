@@ -10,6 +10,6 @@ var RepositorySecretRule = Rule{
 }
 
 // RepositorySecret names the Secret and the key.
-func RepositorySecret(missing string) Reason {
-	return RepositorySecretRule.because("the repository needs Secret %s", missing)
+func RepositorySecret(namespace, missing string) Reason {
+	return RepositorySecretRule.because("the repository needs Secret %s, which is not in namespace %s; `stevedore check FOLDER` prints the command that creates it", missing, namespace)
 }

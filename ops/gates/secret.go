@@ -9,10 +9,10 @@ var SecretMissingRule = Rule{
 	Source: "docs/definition.md, spec.users",
 }
 
-// SecretMissing names what is missing and for what.
-func SecretMissing(secret, key, purpose string, exists bool) Reason {
+// SecretMissing names what is missing, for what, and the command that creates it.
+func SecretMissing(namespace, secret, key, purpose string, exists bool) Reason {
 	if !exists {
-		return SecretMissingRule.because("Secret %s, key %s (%s) does not exist; create it in the namespace of the cluster: `kubectl create secret generic %s --from-file=%s=FILE`", secret, key, purpose, secret, key)
+		return SecretMissingRule.because("Secret %s, key %s (%s) does not exist; create it: `kubectl -n %s create secret generic %s --from-file=%s=FILE`", secret, key, purpose, namespace, secret, key)
 	}
 	return SecretMissingRule.because("Secret %s has no value under the key %s (%s); add it: `stevedore check FOLDER` prints a command for that", secret, key, purpose)
 }

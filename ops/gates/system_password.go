@@ -12,10 +12,10 @@ var SystemPasswordLostRule = Rule{
 }
 
 // SystemPasswordLost names the Secret and the way back.
-func SystemPasswordLost(secret string, exists bool) Reason {
+func SystemPasswordLost(namespace, secret string, exists bool) Reason {
 	if exists {
 		return SystemPasswordLostRule.because("Secret %s has no key `password`, and the cluster is past its bootstrap: put a password there, the old one or any new one; a new one is set in the database", secret)
 	}
 	return SystemPasswordLostRule.because("Secret %s is gone, and the cluster is past its bootstrap: restore it, or create it with a new password, which is then set in the database: "+
-		"kubectl create secret generic %s --from-literal=password=\"$(openssl rand -base64 24)\"", secret, secret)
+		"kubectl -n %s create secret generic %s --from-literal=password=\"$(openssl rand -base64 24)\"", secret, namespace, secret)
 }

@@ -25,7 +25,7 @@ func SystemUser(t *pass.Pass) {
 	if !secret.Has(access.SystemKey) {
 		// A Secret without the key is never overwritten: somebody may still know what was in it.
 		if t.Record.ClusterID != "" || t.Record.Bootstrap.Done || secret.Exists {
-			t.Refuse(gates.SystemPasswordLost(secret.Name, secret.Exists))
+			t.Refuse(gates.SystemPasswordLost(t.Desired.Namespace, secret.Name, secret.Exists))
 			return
 		}
 		t.Harmless(model.Action{Kind: model.ActionCreateSystemSecret, Secret: key})
@@ -73,7 +73,7 @@ func licence(t *pass.Pass, pod string) bool {
 	}
 	secret := t.Secret(t.Desired.License.Name)
 	if !secret.Has(t.Desired.License.Key) {
-		t.Wait(gates.SecretMissing(t.Desired.License.Name, t.Desired.License.Key, "the licence", secret.Exists))
+		t.Wait(gates.SecretMissing(t.Desired.Namespace, t.Desired.License.Name, t.Desired.License.Key, "the licence", secret.Exists))
 		return false
 	}
 	t.Harmless(model.Action{Kind: model.ActionSetLicense, Pod: pod, Secret: *t.Desired.License, SecretVersion: secret.Version, Version: t.Desired.Version})
