@@ -105,8 +105,8 @@ func (f *Forecast) Filtered() []model.Reason {
 		}
 	}
 	var out []model.Reason
-	if len(alone) > 0 {
-		out = append(out, gates.TableFilterDecides(model.Once(nil, alone...)))
+	if alone = model.Once(nil, alone...); len(alone) > 0 {
+		out = append(out, gates.TableFilterDecides(alone))
 	}
 	switch {
 	case len(own) == 0:

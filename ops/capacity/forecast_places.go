@@ -25,8 +25,8 @@ func (f *Forecast) held() []model.Reason {
 			statements = append(statements, alters(t)+` RESET ("routing.allocation.enable")`)
 		}
 	}
-	if len(tables) > 0 {
-		return []model.Reason{gates.TableHeld(model.Once(nil, tables...), model.Once(nil, statements...))}
+	if tables, statements = model.Once(nil, tables...), model.Once(nil, statements...); len(tables) > 0 {
+		return []model.Reason{gates.TableHeld(tables, statements)}
 	}
 	return nil
 }

@@ -193,12 +193,12 @@ func Leftover(t *pass.Pass, b *model.Backups) bool {
 			batch = append(batch, of)
 		}
 	}
-	if batch = model.Once(nil, batch...); len(batch) == 0 {
+	if len(batch) == 0 {
 		return t.Desired.Backups != nil && keptFound(t, b, tables) // what a drill restores would keep that waiting
 	}
 	f := model.Fetch{
 		Drill: true, Repository: b.Repository.Name, Snapshot: "of which nobody knows", Began: t.Now,
-		Step: model.FetchDrop, Schema: first, Batch: batch,
+		Step: model.FetchDrop, Schema: first, Batch: model.Once(nil, batch...),
 	}
 	for _, k := range b.Taken {
 		if model.ScratchSchema(t.Record.ClusterID, k.Name) == f.Schema {
