@@ -87,6 +87,43 @@ func TestASomebodysValueIsNotOverwritten(t *testing.T) {
 	checkRestarted(t, w, true)
 }
 
+// Seed 6310112679: two of three voters were lost while the allocation lock was set. The status had CrateDB's words of the
+// statement that failed, and did not say that there is no master.
+func TestAnAllocationLockThatNoMasterGivesBackIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		so     func(*situation)
+		said   string
+		answer bool // the lock is given back all the same: an election may have ended by then
+	}{
+		{"there is a master", func(*situation) {}, "", true},
+		{"there is none", func(s *situation) { s.o.Database.MasterNode = "" }, "of 3 master-eligible nodes 3 answer", true},
+		{"two voters are away", func(s *situation) {
+			s.o.Database.MasterNode = ""
+			s.away(hot + "-0")
+			s.away(hot + "-2")
+		}, "of 3 master-eligible nodes 1 answer, and not those in " + hot + "-0, " + hot + "-2", true},
+		{"nobody answers", func(s *situation) { s.o.Database.MasterNode, s.o.Database.Contact = "", model.No }, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.r.Lock = &model.AllocationLock{Set: hot, Value: "primaries", Before: "all"}
+			s.o.Database.Allocation = "primaries"
+			c.so(s)
+			d := s.decide()
+			said := ""
+			for _, w := range d.Waits {
+				if w.Name == "no-master" {
+					said = w.Message
+				}
+			}
+			assert.Equal(t, c.said != "", said != "")
+			assert.Contains(t, said, c.said)
+			assert.Equal(t, c.answer, action(&d, model.ActionUnlockAllocation) != nil)
+		})
+	}
+}
+
 func TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn(t *testing.T) {
 	s := made(t)
 	s.d.RestartedAt, s.d.Revision = s.o.At.Format(time.RFC3339), "rev-restart"

@@ -57,6 +57,7 @@ var All = []Rule{
 	ExportRunningRule,
 	AllocationEnabledRule,
 	MasterStableRule,
+	NoMasterRule,
 	ClaimBeingDeletedRule,
 	VolumeGoesRule,
 	UnreplicatedRule,

@@ -279,6 +279,8 @@ func situations() []situation {
 		{"each pod has a Node, or nobody knows", of(NodeFits("", "", "")), NodeFitsRule, false, nil},
 		{"nothing moves", of(ShardsMoving(0, 0)), ShardsMovingRule, false, nil},
 		{"shards move", of(ShardsMoving(2, 1)), ShardsMovingRule, true, []string{"2 shards", "1 initializing"}},
+		{"no master, and two of three voters are away", of(holds(NoMaster(1, 3, []string{"m-0", "m-2"}))), NoMasterRule, true, []string{"of 3 master-eligible nodes 1 answer", "in m-0, m-2"}},
+		{"no master in an election", of(holds(NoMaster(3, 3, nil))), NoMasterRule, true, []string{"3 answer"}},
 		{"a stable master", of(MasterStable(Elapsed{Time: 2 * time.Minute, Needed: 2 * time.Minute})), MasterStableRule, false, nil},
 		{"a new master", of(MasterStable(Elapsed{Time: 5 * time.Second, Needed: 2 * time.Minute})), MasterStableRule, true, []string{"for 2m0s (masterStableFor)"}},
 		{"a new master, and nothing has changed since", of(MasterStable(Elapsed{Time: 30 * time.Second, Needed: 2 * time.Minute, Unchanged: 30 * time.Second, UnchangedNeeded: 30 * time.Second})), MasterStableRule, false, nil},

@@ -78,6 +78,9 @@ func GiveBackLock(t *pass.Pass) {
 	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) {
 		return
 	}
+	if !view.HasMaster(&t.View) {
+		t.Wait(gates.NoMaster(view.VotersAnswer(&t.View)))
+	}
 	switch t.Observed.Database.Allocation {
 	case h.Value, h.Before:
 		// Also when it reads as before: a transient value may hide ours.

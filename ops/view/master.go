@@ -18,6 +18,18 @@ func SoleVoter(v *View) string {
 	return set
 }
 
+// VotersAnswer counts the master-eligible nodes that answer, and names the pods of the others.
+func VotersAnswer(v *View) (answer, all int, others []string) {
+	for at := range Expected(v, Voting(v)) {
+		if all++; v.Answer(at.Name()) != nil {
+			answer++
+		} else {
+			others = append(others, at.Name())
+		}
+	}
+	return answer, all, others
+}
+
 // Voting are the recorded sets whose nodes the definition makes master-eligible.
 func Voting(v *View) []model.RecordedSet {
 	abstains := func(s model.RecordedSet) bool { return !Votes(v, s.Name) }
