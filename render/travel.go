@@ -42,8 +42,10 @@ func (a *attribution) travel(here []*found, i item) {
 	case len(candidates) == 0:
 		refuse("names the cluster %q by its label %s, and no such cluster is built here", label, names.ClusterLabel)
 		return
+	case len(candidates) > 1 && len(slices.Compact(clusterNames(candidates))) == 1:
+		return // that its cluster is defined more than once is reported
 	case len(candidates) > 1:
-		refuse("belongs to one of the clusters %s: say which by the label %s", clusterNames(candidates), names.ClusterLabel)
+		refuse("belongs to one of the clusters %s: say which by the label %s", strings.Join(clusterNames(candidates), ", "), names.ClusterLabel)
 		return
 	}
 	f := candidates[0]
@@ -132,12 +134,13 @@ func (f *found) oddPasswords(i item, o *unstructured.Unstructured) {
 	}
 }
 
-func clusterNames(clusters []*found) string {
+func clusterNames(clusters []*found) []string {
 	var texts []string
 	for _, f := range clusters {
 		texts = append(texts, f.String())
 	}
-	return strings.Join(texts, ", ")
+	slices.Sort(texts)
+	return texts
 }
 
 // plainSecret turns stringData into data: the server does so too, and owns

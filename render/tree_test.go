@@ -163,6 +163,10 @@ func TestBuildTreeGivesEachClusterItsOwnObjectsAndProblems(t *testing.T) {
 		want: map[string][]string{"x/a": {"group hot"}, "x/b": {"group hot", "ConfigMap x/m"},
 			"build": {"c.yaml:7:1: ConfigMap n belongs to one of the clusters x/a, x/b: say which by the label stevedore.dev/cluster"}},
 	}, {
+		name: "with one cluster that is defined twice an object is not said to belong to one of two",
+		tree: files{"a.yaml": cluster("x", "a"), "b.yaml": cluster("x", "a"), "c.yaml": object("ConfigMap", "", "n", "")},
+		want: map[string][]string{"x/a": {"a.yaml:4:9: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one", "b.yaml:4:9: metadata.name: cluster x/a is defined more than once: a.yaml:1 and b.yaml:1; keep one"}, "build": nil},
+	}, {
 		name: "the label names no cluster of the build",
 		tree: files{"a.yaml": cluster("x", "a"), "c.yaml": object("ConfigMap", "", "m", label("b"))},
 		want: map[string][]string{"x/a": {`c.yaml:1:1: ConfigMap m names the cluster "b" by its label stevedore.dev/cluster, and no such cluster is built here`}},

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -133,7 +134,11 @@ type notedLock struct {
 var errStillActing = errors.New("writes are under way, the Lease is left to run out")
 
 func (n notedLock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	return n.write(r, func() error { return n.Interface.Create(ctx, r) })
+	err := n.write(r, func() error { return n.Interface.Create(ctx, r) })
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: create that namespace, or name another one with --lease-namespace", err)
+	}
+	return err
 }
 
 func (n notedLock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {

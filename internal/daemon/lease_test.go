@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"stevedore.dev/stevedore/ops/execute"
@@ -160,6 +162,15 @@ func TestTheLeaseIsGivenBackOnlyWhenNobodyActs(t *testing.T) {
 	acting = false
 	require.NoError(t, lock.Update(t.Context(), nobodys))
 	assert.Equal(t, []string{"me", ""}, under.holders)
+}
+
+func (l *lockSpy) Create(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
+
+// The log had the words of the API server, and nothing on what to do.
+func TestALeaseWhoseNamespaceIsNotThereSaysWhatToDo(t *testing.T) {
+	lock := notedLock{Interface: &lockSpy{err: apierrors.NewNotFound(corev1.Resource("namespaces"), "stevedore-system")}, leadership: &leadership{usable: time.Hour}, identity: "me", over: func() bool { return true }}
+	err := lock.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "me"})
+	require.ErrorContains(t, err, `namespaces "stevedore-system" not found: create that namespace, or name another one with --lease-namespace`)
 }
 
 func TestARenewalThatFailedProlongsNothing(t *testing.T) {

@@ -19,6 +19,7 @@ func ActionFailed(kind, subject, message string, count int) Reason {
 	if strings.Contains(message, Untrusted) {
 		return CertificateRule.because("%s", message)
 	}
+	message = strings.TrimPrefix(message, kind+" "+subject+": ") // an error of an action begins with it
 	return ActionFailedRule.because("%s %s failed (%s): %s", kind, subject, times(count), message)
 }
 

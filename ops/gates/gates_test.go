@@ -70,6 +70,7 @@ func situations() []situation {
 		{"a definition that is gone, of a cluster that was never made", of(holds(Orphaned("git https://git.example/crate#main:prod", false))), OrphanedRule, true, []string{"git.example", "`stevedore forget`"}},
 		{"a new name", of(holds(Rename("prod/orders", "prod/sales", "orders"))), RenameRule, true, []string{"prod/orders", "prod/sales"}},
 		{"an action that met a certificate of somebody else", of(holds(ActionFailed("set-user", "ada", "pod p: "+Untrusted, 3))), CertificateRule, true, []string{"pod p"}},
+		{"an action that failed, whose error begins with it", of(holds(ActionFailed("set-user", "ada", "set-user ada: connection refused", 3))), ActionFailedRule, true, []string{"set-user ada failed (3 times): connection refused"}},
 		{"an action that failed", of(holds(ActionFailed("set-user", "ada", "connection refused", 3))), ActionFailedRule, true, []string{"set-user", "ada", "connection refused", "3"}},
 		{"all groups at 0", of(holds(Suspend())), SuspendRule, true, []string{"spec.operations.consent"}},
 		{"all groups at 0 before the bootstrap", of(holds(SuspendEarly())), SuspendEarlyRule, true, []string{"bootstrap"}},
