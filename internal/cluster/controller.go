@@ -53,8 +53,8 @@ type Step struct {
 	Before bool
 }
 
-// Control has the controller of a StatefulSet with these claim templates make the claims of one round, and says which
-// steps that has.
+// Control has the controller of a StatefulSet with these claim templates make the claims of one round and write the status,
+// and says which steps the round has.
 func (v *Volumes) Control(s *model.ObservedSet, pods []model.Pod, templates []string, now time.Time) []Step {
 	var seen []Pod
 	for i := range pods {
@@ -72,6 +72,7 @@ func (v *Volumes) Control(s *model.ObservedSet, pods []model.Pod, templates []st
 	}
 	set := StatefulSet{UID: s.UID, Replicas: s.Replicas, Terminating: s.Terminating}
 	steps := set.Next(seen, nil)
+	s.Current, s.Ready = set.Status(seen)
 	for _, step := range steps {
 		if step.Write == MakeClaims || step.Write == MakePod {
 			v.MakeClaims(s.Name, step.Ordinal, templates, now)
@@ -123,6 +124,19 @@ func (s *StatefulSet) Next(pods []Pod, steps []Step) []Step {
 		}
 	}
 	return s.update(pods, steps)
+}
+
+// Status counts the pods that belong to a StatefulSet, and those of them that are ready.
+func (s *StatefulSet) Status(pods []Pod) (current, ready int) {
+	for i := range pods {
+		if p := &pods[i]; s.owns(p) {
+			current++
+			if p.Ready {
+				ready++
+			}
+		}
+	}
+	return current, ready
 }
 
 func (s *StatefulSet) owns(p *Pod) bool { return p.Exists && p.Owner == s.UID }

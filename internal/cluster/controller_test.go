@@ -86,3 +86,10 @@ func TestARoundOfTheStatefulSetController(t *testing.T) {
 		assert.Equal(t, c.steps, strings.Join(steps, ", "), c.name)
 	}
 }
+
+// A pod that terminates counts, and as ready while it is: readyReplicas asks no deletion timestamp.
+func TestTheStatusCountsThePodsOfAStatefulSet(t *testing.T) {
+	s := cluster.StatefulSet{UID: "own"}
+	current, ready := s.Status([]cluster.Pod{{}, {Exists: true, Owner: "own", Ready: true, Terminating: true}, {Exists: true, Owner: "own"}, {Exists: true, Owner: "other", Ready: true}})
+	assert.Equal(t, []int{2, 1}, []int{current, ready})
+}

@@ -14,11 +14,7 @@ func (w *world) reconcile(index int) {
 	if !s.exists && !s.orphaned || !s.seenExists {
 		return
 	}
-	if s.seenTerminating || s.foreign {
-		w.takesIn(s)
-		return
-	}
-	set := cluster.StatefulSet{UID: s.seenUID, Replicas: s.seenReplicas, Stale: !s.exists || s.terminating || s.uid != s.seenUID}
+	set := cluster.StatefulSet{UID: s.seenUID, Replicas: s.seenReplicas, Terminating: s.seenTerminating || s.foreign, Stale: !s.exists || s.terminating || s.uid != s.seenUID}
 	w.controller.steps = set.Next(w.podsOf(index), w.controller.steps[:0])
 	for _, step := range w.controller.steps {
 		l := &w.slots[index*maxOrdinals+step.Ordinal]
@@ -36,8 +32,18 @@ func (w *world) reconcile(index int) {
 			w.terminate(l)
 		}
 	}
-	w.status(s, index)
-	w.takesIn(s)
+	if !s.exists {
+		return
+	}
+	set.UID = s.uid
+	if current, ready := set.Status(w.podsOf(index)); current != s.current || ready != s.ready {
+		s.current, s.ready = current, ready
+		s.version = w.bump(kindSets)
+	}
+	if s.observedGeneration != s.seenGeneration {
+		s.observedGeneration = s.seenGeneration
+		s.version = w.bump(kindSets)
+	}
 }
 
 // podsOf are the pods of a StatefulSet as its controller sees them.
@@ -54,31 +60,6 @@ func (w *world) podsOf(index int) []cluster.Pod {
 }
 
 func isGoing(c *claim) bool { return c.going }
-
-// takesIn: the status says which generation the controller has seen.
-func (w *world) takesIn(s *set) {
-	if s.exists && s.observedGeneration != s.seenGeneration {
-		s.observedGeneration = s.seenGeneration
-		s.version = w.bump(kindSets)
-	}
-}
-
-func (w *world) status(s *set, index int) {
-	current, ready := 0, 0
-	for o := range maxOrdinals {
-		p := &w.slots[index*maxOrdinals+o].pod
-		if p.exists && p.owner == s.uid {
-			current++
-			if p.ready && !p.terminating {
-				ready++
-			}
-		}
-	}
-	if current != s.current || ready != s.ready {
-		s.current, s.ready = current, ready
-		s.version = w.bump(kindSets)
-	}
-}
 
 func (w *world) createPod(l *slot) {
 	known := false

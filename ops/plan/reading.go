@@ -29,15 +29,7 @@ func (m *world) observe(desired *model.Desired, record *model.Record) model.Obse
 	}
 	for _, s := range m.sets {
 		seen := s.ObservedSet
-		seen.Generation, seen.ObservedGeneration, seen.Current, seen.Ready = 1, 1, 0, 0
-		for i := range m.pods {
-			if p := &m.pods[i]; p.Set == s.Name {
-				seen.Current++
-				if p.Ready {
-					seen.Ready++
-				}
-			}
-		}
+		seen.Generation, seen.ObservedGeneration = 1, 1
 		o.Sets = append(o.Sets, seen)
 	}
 	o.Pods = m.seenPods()
