@@ -427,6 +427,7 @@ func TestExclusionsThatAreGivenBackAreNamedWhileNothingCanBeAsked(t *testing.T) 
 	}{
 		{"the settings were not read", func(s *situation) { s.o.Database.AllocationKnown = false }},
 		{"no contact", func(s *situation) { s.o.Database.Contact = model.No }},
+		{"it is not known which nodes are there", func(s *situation) { s.o.Database.NodesKnown = false }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := drainable(t)

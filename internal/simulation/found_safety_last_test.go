@@ -33,6 +33,7 @@ var foundSafetyLast = []struct {
 	{"somebody deletes the claim of a node, and that of one that leaves is being deleted for another volume", NewSchedule(6310184852)},
 	{"a node that lacks a disk and leaves is drained, and somebody has deleted its claim", NewSchedule(6400070198)},
 	{"a pod that alone has a further disk is deleted while its StatefulSet is recreated without that", NewSchedule(6400071881)},
+	{"a pod that is being terminated belongs to no StatefulSet, and its cluster is suspended", NewSchedule(6410099768)},
 	{"a StatefulSet of somebody else is gone, ours is made again, and its pods are away", NewSchedule(6410006744)},
 	{"a drained node restarts, and a watch does not show that its volume has been replaced already", NewSchedule(6400053563)},
 	{"a StatefulSet that does without a disk is being recreated, and the record is lost", NewSchedule(6400003473)},

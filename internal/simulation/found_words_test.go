@@ -64,6 +64,7 @@ var foundWords = []struct {
 		Items: []Item{{What: pushVolumes, At: 3478, A: 3, B: 51}, {What: makeSetByHand, Recreating: 6, A: 10, B: 37}, {What: loseRecord, Recreating: 15, A: 48, B: 47}, {What: stallController, Recreating: 3, A: 41, B: 15}, {What: pushGrow, At: 7960, A: 31, B: 12}, {What: fetchCommand, At: 604539, A: 1, B: 36}},
 	}},
 	{"a snapshot goes first, and the pod of an excluded node is evicted", NewSchedule(6400014080)},
+	{"exclusions are over, and the nodes could not be read", NewSchedule(6410118786)},
 	{"a table that was not dropped is whole, and a shard of it is away for a restart", NewSchedule(6400091413)},
 	{"somebody asks for tables, and the snapshot before is given up for an upgrade", NewSchedule(6400037962)},
 }

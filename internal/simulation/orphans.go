@@ -24,14 +24,15 @@ type orphaning struct {
 	returns bool
 }
 
-// away: the StatefulSet is not there for its pods, or does not own each of them again.
+// away: the StatefulSet is not there for its pods, or does not own each of them again. One that is being terminated it never
+// owns, and that one goes.
 func (w *world) away(index int) bool {
 	s := &w.sets[index]
 	if s.terminating || s.orphaned || s.foreign {
 		return true
 	}
 	for o := range maxOrdinals {
-		if p := &w.slots[index*maxOrdinals+o].pod; p.exists && p.owner != s.uid && s.exists {
+		if p := &w.slots[index*maxOrdinals+o].pod; p.exists && !p.terminating && p.owner != s.uid && s.exists {
 			return true
 		}
 	}

@@ -155,7 +155,7 @@ func TestAPlanOfBackupsWithoutTheirSecret(t *testing.T) {
 		s.Observed.Secrets = rest
 	})
 	require.True(t, course.Done)
-	assert.Equal(t, []plan.Gate{{Name: "repository-secret-missing", Message: "the repository needs Secret keys, key id, which is not in namespace prod; `stevedore check FOLDER` prints the command that creates it"}}, course.Waits)
+	assert.Equal(t, []plan.Gate{{Name: "repository-secret-missing", Message: "the repository needs Secret keys, key id, which is not in namespace shop; `stevedore check FOLDER` prints the command that creates it"}}, course.Waits)
 	assert.Contains(t, steps(course.Steps), "set-repository s3 copies/shop/orders")
 }
 

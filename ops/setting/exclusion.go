@@ -45,10 +45,16 @@ func rebuildExclusions(t *pass.Pass, set, annotation string) bool {
 // move shards to an empty node at once.
 func GiveBackExclusions(t *pass.Pass) {
 	x := t.Record.Exclusions
-	if x == nil || StillLeaving(t, x) {
+	if x == nil {
 		return
 	}
-	t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
+	leaving := StillLeaving(t, x)
+	if _, unknown := view.NodesWait(&t.View); !leaving || unknown {
+		t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))
+	}
+	if leaving {
+		return
+	}
 	pod := t.SQLPod()
 	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) || t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return
