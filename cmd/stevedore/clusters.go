@@ -126,10 +126,11 @@ func unrecorded(ctx context.Context, client kubernetes.Interface, cluster record
 		return fmt.Sprintf("there is no record of a cluster %s: did you mean %s?", cluster, strings.Join(meant, " or "))
 	}
 	var listed []string
-	for _, other := range others[:min(len(others), 5)] {
+	for _, other := range others {
 		listed = append(listed, other.String())
 	}
-	return fmt.Sprintf("%s; there are records of %s", said, strings.Join(listed, ", "))
+	listed = spelling.Sorted(cluster.String(), listed)
+	return fmt.Sprintf("%s; there are records of %s", said, strings.Join(listed[:min(len(listed), 5)], ", "))
 }
 
 // meantClusters are those of the same name in other namespaces; without one, those whose name is
