@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // The claims of a node are deleted only while it is empty: their deletion is never taken back.
@@ -63,4 +65,69 @@ func TestAShardThatComesBackBeforeItsClaimsGoKeepsThem(t *testing.T) {
 	again = ops.Decide(w.desired, w.observe(), d.Record, model.Policy{}, w.now)
 	require.NotNil(t, again.Disruptive)
 	assert.Equal(t, model.ActionDeleteClaims, again.Disruptive.Kind)
+}
+
+// withDisk adds the claim template of a further disk.
+func withDisk(of []model.VolumeTemplate) []model.VolumeTemplate {
+	for _, v := range slices.Clone(of) {
+		v.Name = "data1"
+		of = append(slices.Clone(of), v)
+	}
+	return of
+}
+
+// A node that leaves comes back before where it lacks a disk, as all pods get that first. Of its claims only those that somebody
+// has deleted go.
+func TestOfANodeThatLeavesOnlyClaimsThatSomebodyHasDeletedGo(t *testing.T) {
+	w := consentingWorld(t)
+	w.desired = classed(w.desired, "slow", sizeBefore)
+	drained := func() bool {
+		op := w.record.Operation
+		return op != nil && op.Shrink != nil && op.Shrink.Replaces == hot+"-2" && !op.Shrink.Drained.IsZero()
+	}
+	for i := 0; i < 4000 && !drained(); i++ {
+		_, _ = w.pass()
+	}
+	require.True(t, drained())
+	sh := w.record.Operation.Shrink
+	w.now = w.now.Add(time.Second)
+	for _, c := range []struct {
+		name            string
+		leaves, deleted bool
+		claims          string
+	}{
+		{"it stays", false, false, "data0 data1"},
+		{"it stays, and somebody has deleted a claim of it", false, true, "data0 data1"},
+		{"it leaves", true, false, ""},
+		{"it leaves, and somebody has deleted a claim of it", true, true, "data0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			desired, o := w.desired, w.observe()
+			desired.Sets, o.Claims, o.Pods = slices.Clone(desired.Sets), slices.Clone(o.Claims), slices.Clone(o.Pods)
+			desired.Volumes, o.Volumes = withDisk(desired.Volumes), withDisk(o.Volumes)
+			for i := range o.Claims {
+				k := o.Claims[i]
+				k.Name, k.Template, k.UID = "data1"+strings.TrimPrefix(k.Name, k.Template), "data1", k.UID+"-1"
+				o.Claims = append(o.Claims, k)
+			}
+			desired.Operations.Consent = append(slices.Clone(desired.Operations.Consent), definition.ConsentTwoMasters)
+			for i := range o.Pods {
+				if p := &o.Pods[i]; c.leaves && p.Name == sh.Replaces {
+					desired.Sets[0].Replicas, p.Volumes = 2, "debug" // it lacks a disk
+				}
+			}
+			for i := range o.Claims {
+				k := &o.Claims[i]
+				k.Terminating = k.Terminating || c.deleted && k.Set == sh.Set && k.Of(sh.Replaces) && k.Template == "data0"
+			}
+			d := ops.Decide(desired, o, w.record, model.Policy{}, w.now)
+			var deletes []string
+			if a := d.Disruptive; a != nil && a.Kind == model.ActionDeleteClaims {
+				for claim := range strings.SplitSeq(a.Claims, ",") {
+					deletes = append(deletes, claim[:strings.Index(claim, "-")])
+				}
+			}
+			assert.Equal(t, c.claims, strings.Join(deletes, " "), "%v %v", d.Waits, d.Refusals)
+		})
+	}
 }

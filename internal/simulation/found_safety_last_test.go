@@ -35,6 +35,8 @@ var foundSafetyLast = []struct {
 	{"a pod that alone has a further disk is deleted while its StatefulSet is recreated without that", NewSchedule(6400071881)},
 	{"a pod that is being terminated belongs to no StatefulSet, and its cluster is suspended", NewSchedule(6410099768)},
 	{"a StatefulSet of somebody else is gone, ours is made again, and its pods are away", NewSchedule(6410006744)},
+	{"a node leaves and lacks a disk, and somebody has deleted one of its claims", NewSchedule(6410639794)},
+	{"so it is after its record was lost", NewSchedule(6410854332)},
 	{"a drained node restarts, and a watch does not show that its volume has been replaced already", NewSchedule(6400053563)},
 	{"a StatefulSet that does without a disk is being recreated, and the record is lost", NewSchedule(6400003473)},
 	{"the table that is kept of a replaced one is dropped, restored from a snapshot that lacks rows, and exchanged again", NewSchedule(6370007793)},

@@ -354,12 +354,16 @@ func deleteClaims(t *pass.Pass, op *model.Operation) {
 	t.Decision.Disruptive = &a
 }
 
-// claimsLeft are the claims of a node that come to other volumes, and are still to be deleted.
+// claimsLeft are the claims of a node that come to other volumes, and are still to be deleted. Of a node that leaves, and comes
+// back before for a disk that it lacks, these are the ones that somebody has deleted: the others stay.
 func claimsLeft(v *view.View, sh *model.Shrink) (left []string) {
-	for _, c := range aim.OtherClaims(v, view.PodNamed(v, sh.Replaces)) {
-		if !c.Terminating || !c.Replace {
-			left = append(left, c.Name+"/"+c.UID)
+	p := view.PodNamed(v, sh.Replaces)
+	for _, c := range aim.OtherClaims(v, p) {
+		leaves := p.Ordinal >= view.Target(v, p.Set)
+		if !c.Terminating && leaves || c.Terminating && c.Replace {
+			continue
 		}
+		left = append(left, c.Name+"/"+c.UID)
 	}
 	return left
 }
