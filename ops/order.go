@@ -31,10 +31,10 @@ func start(t *pass.Pass) {
 	if t.Record.Operation == nil && t.Record.Bootstrap.Done && volume.StartReturn(t) {
 		return
 	}
-	if t.Record.Operation == nil && backup.GoesFirst(t) {
+	if volume.Forgotten(t) || t.Record.Operation == nil && backup.GoesFirst(t) {
 		return
 	}
-	if volume.Forgotten(t) || t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
+	if t.Rejected || t.Record.Operation != nil || !t.Record.Bootstrap.Done {
 		return
 	}
 	// A suspended cluster is resumed first: exclusions are given back with contact only.

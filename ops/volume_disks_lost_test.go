@@ -164,11 +164,7 @@ func TestASnapshotDoesNotGoBeforeARestartWithoutWhichADiskIsLost(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := moreDisks(t)
 			s.mixed(0)
-			s.d.Backups = backedUp().Backups
-			s.r.Backups = &model.Backups{
-				Repository: model.RecordedRepository{Name: "stevedore_0a1b2c3d"},
-				Running:    &model.RunningSnapshot{Name: "stevedore-often-20260102t030000z", Schedule: "often", Began: s.o.At, Asked: s.o.At},
-			}
+			snapshotRuns(s)
 			s.o.Sets[0].Unused = c.unused
 			d := s.decide()
 			assert.Equal(t, c.first, slices.Contains(reasons(d.Waits), "snapshot-first"), "%v", reasons(d.Waits))

@@ -303,6 +303,11 @@ func TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone(t *testing.T) {
 		{"its group is written back, and something else of the definition is refused (6200232416)", func(s *situation) {
 			s.d.Changes = append(s.d.Changes, model.Change{Class: model.ChangeImmutable, Set: hot})
 		}, "", false},
+		{"its group is written back while a snapshot is being taken (6410951111)", snapshotRuns, "", false},
+		{"its group is not in the definition, and a snapshot is being taken", func(s *situation) {
+			s.d.Sets = s.d.Sets[:1]
+			snapshotRuns(s)
+		}, "", true},
 		{"its pods belong to it still, as a watch shows it", func(s *situation) {
 			s.d.Sets, s.podOf(warm+"-0").Controller = s.d.Sets[:1], "uid-of-warm"
 		}, model.OperationRestart, false},
@@ -328,6 +333,15 @@ func TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone(t *testing.T) {
 			guarded := c.waits || len(s.d.Sets) == 2 || s.podOf(warm+"-0").Terminating
 			assert.Equal(t, guarded, d.Effective.Budgets[0].MinAvailable > 0, "no other pod may be evicted")
 		})
+	}
+}
+
+// snapshotRuns has a snapshot taken for which what is desired waits.
+func snapshotRuns(s *situation) {
+	s.d.Backups = backedUp().Backups
+	s.r.Backups = &model.Backups{
+		Repository: model.RecordedRepository{Name: "stevedore_0a1b2c3d"},
+		Running:    &model.RunningSnapshot{Name: "stevedore-often-20260102t030000z", Schedule: "often", Began: s.o.At, Asked: s.o.At},
 	}
 }
 
