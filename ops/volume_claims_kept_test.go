@@ -131,3 +131,45 @@ func TestOfANodeThatLeavesOnlyClaimsThatSomebodyHasDeletedGo(t *testing.T) {
 		})
 	}
 }
+
+// Filters of somebody else can end the effect of an exclusion.
+func TestADrainedNodeToWhichOnlyCopiesComeBackIsDrainedOnceMore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		so    func(w *world)
+		check func(t *testing.T, w *world)
+	}{
+		{"as many are desired as before", func(*world) {}, func(t *testing.T, w *world) { checkReplaced(t, w, "slow", 100*gib) }},
+		{"somebody has raised the replicas, and the definition has as many (6410768514)", func(w *world) {
+			w.set(hot).Replicas++
+			w.desired.Sets, w.desired.Revision = slices.Clone(w.desired.Sets), "rev-raised"
+			w.desired.Sets[0].Replicas++
+		}, func(t *testing.T, w *world) {
+			assert.Len(t, w.pods, 4)
+			assert.Equal(t, model.StageVerified, w.record.Stage)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := drainedForSlow(t)
+			gone := w.excluded()[0]
+			w.see = func(db *model.Database) {
+				for i := range db.Nodes {
+					if n := &db.Nodes[i]; n.ID == gone && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone }) {
+						n.Sole = []string{"doc.one"}
+					}
+				}
+			}
+			w.besideOurs("_name", "nobody")
+			w.refill()
+			c.so(w)
+			for i := 0; i < 200 && w.renamed[hot+"/0"] == ""; i++ {
+				_, err := w.pass()
+				require.NoError(t, err)
+				lost := w.renamed[hot+"/0"] != "" && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone })
+				require.False(t, lost, "the only copy has gone with its volume")
+			}
+			w.run(900)
+			c.check(t, w)
+		})
+	}
+}

@@ -106,27 +106,6 @@ func TestAReplacementFollowsWhatIsDesiredByThen(t *testing.T) {
 		assert.Len(t, w.shards, 15)
 		assert.Empty(t, w.excluded())
 	})
-	t.Run("only copies come back to a drained node: it is drained once more", func(t *testing.T) {
-		w := drainedForSlow(t)
-		gone := w.excluded()[0]
-		w.see = func(db *model.Database) {
-			for i := range db.Nodes {
-				if n := &db.Nodes[i]; n.ID == gone && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone }) {
-					n.Sole = []string{"doc.one"}
-				}
-			}
-		}
-		w.besideOurs("_name", "nobody")
-		w.refill()
-		for i := 0; i < 200 && w.renamed[hot+"/0"] == ""; i++ {
-			_, err := w.pass()
-			require.NoError(t, err)
-			lost := w.renamed[hot+"/0"] != "" && slices.ContainsFunc(w.shards, func(s model.Shard) bool { return s.Node == gone })
-			require.False(t, lost, "the only copy has gone with its volume")
-		}
-		w.run(900)
-		checkReplaced(t, w, "slow", 100*gib)
-	})
 	t.Run("a restart", func(t *testing.T) {
 		w := midway(t)
 		w.template = "t2"

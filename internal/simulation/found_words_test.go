@@ -67,4 +67,6 @@ var foundWords = []struct {
 	{"exclusions are over, and the nodes could not be read", NewSchedule(6410118786)},
 	{"a table that was not dropped is whole, and a shard of it is away for a restart", NewSchedule(6400091413)},
 	{"somebody asks for tables, and the snapshot before is given up for an upgrade", NewSchedule(6400037962)},
+	{"the record is lost with a StatefulSet, whose group comes back while a snapshot is being taken", NewSchedule(6410951111)},
+	{"the only copy comes back to a drained node, and somebody has raised the replicas", NewSchedule(6410768514)},
 }

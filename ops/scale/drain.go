@@ -73,7 +73,8 @@ func drainReading(t *pass.Pass, op *model.Operation) bool {
 	sh := op.Shrink
 	s := view.Recorded(t.Record.Sets, sh.Set)
 	n := aim.LiveReplicas(&t.View, sh.Set)
-	if n > sh.Before || n < s.Replicas && op.Step != model.StepSmaller {
+	raised := n > sh.Before && sh.Replaces == "" // nothing becomes smaller after a drain for a new volume
+	if raised || n < s.Replicas && op.Step != model.StepSmaller {
 		t.Wait(gates.ReplicasLive(sh.Set, n, s.Replicas))
 		return true
 	}
