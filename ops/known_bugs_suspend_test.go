@@ -9,6 +9,7 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 func aSetStopped(w *world) bool {
@@ -64,5 +65,27 @@ func TestASuspensionBegunAgainTakesNothingFromTheOneBefore(t *testing.T) {
 		assert.Equal(t, nodes, w.record.Suspended[0].Replicas)
 		assert.Equal(t, n+1, reported(w, "SuspendStarted"))
 		assert.Equal(t, n+1, reported(w, "SuspendSucceeded"))
+	}
+}
+
+// The record was lost while the cluster was made, and the definition had got a group and was suspended: nothing of that
+// group was ever made, nothing is made of it while the cluster is suspended, and the suspension waited for it.
+func TestASuspensionStopsNothingOfAGroupThatWasNeverMade(t *testing.T) {
+	with := wantedCluster(3)
+	with.Sets = append(slices.Clone(with.Sets), model.Set{Name: "crate-data-warm-c", Group: "warm", Data: true, Replicas: 1})
+	for name, desired := range map[string]model.Desired{"it comes after the resume": with, "it leaves the definition": wantedCluster(3)} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, wantedCluster(3))
+			w.run(60)
+			w.desired = at0(with)
+			w.record.Sets = append(slices.Clone(w.record.Sets), model.RecordedSet{Name: "crate-data-warm-c", Group: "warm"})
+			w.run(60)
+			checkSuspended(t, w)
+			assert.Equal(t, 1, reported(w, "SuspendSucceeded"))
+			desired.Operations.Consent = []definition.Consent{definition.ConsentRemoveGroup}
+			w.desired = desired
+			w.run(300)
+			checkResumed(t, w, 2+len(desired.Sets))
+		})
 	}
 }

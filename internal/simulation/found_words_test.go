@@ -63,6 +63,7 @@ var foundWords = []struct {
 		Seed: 6021043769, Start: Start{Hot: 2, Tables: []string{"0-1"}, Shards: 1, Leave: true, Driver: quickDriver, Backups: true, Takes: 2000, Plan: backupPlan{Every: 2, AtLeast: 2, Delay: 120, Skip: true}, Replaces: true, Drills: true, Comes: 10000, Adopted: true, Drill: 3}, Steps: 1064,
 		Items: []Item{{What: pushVolumes, At: 3478, A: 3, B: 51}, {What: makeSetByHand, Recreating: 6, A: 10, B: 37}, {What: loseRecord, Recreating: 15, A: 48, B: 47}, {What: stallController, Recreating: 3, A: 41, B: 15}, {What: pushGrow, At: 7960, A: 31, B: 12}, {What: fetchCommand, At: 604539, A: 1, B: 36}},
 	}},
+	{"a group comes while the cluster is made, the record is lost, and the cluster is suspended before anything of the group is made", NewSchedule(6410234295)},
 	{"a snapshot goes first, and the pod of an excluded node is evicted", NewSchedule(6400014080)},
 	{"exclusions are over, and the nodes could not be read", NewSchedule(6410118786)},
 	{"a table that was not dropped is whole, and a shard of it is away for a restart", NewSchedule(6400091413)},

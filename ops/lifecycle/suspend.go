@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -201,6 +202,9 @@ func stopSets(t *pass.Pass) {
 	settings := !view.PartlyStopped(&t.View) && setting.Unsaid(&t.View)
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
+		if live == nil && s.Replicas == 0 {
+			continue // nothing of its group was ever made, or its nodes have stopped
+		}
 		if live == nil || live.Replicas > 0 && (settings || live.Suspended != SuspendedNote(&t.View, s.Name)) {
 			return // it is being applied
 		}
@@ -212,7 +216,7 @@ func stopSets(t *pass.Pass) {
 			if (s.Group == names.MasterGroup) != masters {
 				continue
 			}
-			live := t.Live(s.Name)
+			live := cmp.Or(t.Live(s.Name), &model.ObservedSet{})
 			if live.Replicas > 0 {
 				if claimStops(t, s.Name) {
 					suspendTimeout(t, "SuspendTimedOut")

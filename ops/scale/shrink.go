@@ -85,10 +85,10 @@ func shrinkWaits(t *pass.Pass, sh *model.Shrink, sets []model.RecordedSet) bool 
 	}
 	before := len(t.Decision.Refusals)
 	for _, s := range sets {
-		live := t.Live(s.Name)
-		if live == nil || live.Replicas != s.Replicas || !live.Ours {
-			// It is being applied, or was raised by hand, which is refused by name.
-			t.Wait(gates.ReplicasLive(s.Name, aim.LiveReplicas(&t.View, s.Name), s.Replicas))
+		live, replicas := t.Live(s.Name), aim.LiveReplicas(&t.View, s.Name)
+		if replicas != s.Replicas || live != nil && !live.Ours {
+			// It is being applied, or was raised by hand, which is refused by name. Of a group without nodes none may ever have been made.
+			t.Wait(gates.ReplicasLive(s.Name, replicas, s.Replicas))
 			return true
 		}
 		if !sh.Hidden.IsZero() && t.Elapsed(sh.Hidden) < setting.HiddenRetry {
