@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,6 +32,36 @@ func TestAClusterThatIsReleasedCarriesNoAnnotationOfAnAllocationLock(t *testing.
 			s.o.Sets[0].Hold = annotation
 			c.given(s)
 			assert.Equal(t, c.kinds, kinds(s.decide()))
+		})
+	}
+}
+
+// Kubernetes expects no pod of a StatefulSet that has none: where the daemon had taken the only one down, another node
+// was evicted through the budget that a release gave back.
+func TestAReleaseOpensABudgetOnceKubernetesCountsTheNodesThatAreDown(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		given func(*situation)
+		opens bool
+	}{
+		{"a pod is there", func(s *situation) { s.o.Pods = s.o.Pods[:1] }, true},
+		{"one is not ready", func(s *situation) { s.o.Pods = s.o.Pods[:1]; s.o.Pods[0].Ready = false }, true},
+		{"none is there", func(s *situation) { s.o.Pods = nil }, false},
+		{"the only one is terminating", func(s *situation) { s.o.Pods = s.o.Pods[:1]; s.o.Pods[0].Terminating = true }, false},
+		{"none is there, and none is to be", func(s *situation) { s.o.Pods, s.o.Sets[0].Replicas = nil, 0 }, true},
+		{"somebody has deleted the StatefulSet", func(s *situation) { s.o.Pods, s.o.Sets = nil, nil }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := made(t)
+			s.o.Commands.Released = "true"
+			s.o.Pods = slices.Clone(s.o.Pods)
+			s.o.Budgets, s.r.Budgets = slices.Clone(s.o.Budgets), slices.Clone(s.r.Budgets)
+			s.o.Budgets[0].MaxUnavailable, s.r.Budgets[0].MaxUnavailable = 0, 0
+			c.given(s)
+			d := s.decide()
+			assert.Equal(t, c.opens, slices.Contains(kinds(d), model.ActionSetBudget))
+			assert.Equal(t, c.opens, d.Record.Budgets[0].MaxUnavailable == 1)
+			assert.Equal(t, !c.opens, slices.Contains(reasons(d.Waits), gates.PodsReadyRule.Name), "and that is not done without a word")
 		})
 	}
 }

@@ -279,7 +279,11 @@ func (d *daemon) pass() (millis, error) {
 	}
 	w.judge.takesFor(w, d)
 	w.tellDecision(d, &d.decision)
-	return d.act(&entry, &desired, &d.decision)
+	again, err := d.act(&entry, &desired, &d.decision)
+	if err == nil {
+		w.judge.takesUp(w, d)
+	}
+	return again, err
 }
 
 // act carries out a decision; the entry follows what is saved, and the decision's

@@ -17,16 +17,37 @@ const (
 	owedLong = 90 * second
 )
 
-// takesFor notes what a daemon takes the cluster for as soon as it has decided: it may be killed right after
-// the write that opens a budget.
+// takesFor notes that a daemon takes the cluster for paused or released as soon as it has decided: it may be killed
+// right after the write that opens a budget.
 func (j *judge) takesFor(w *world, d *daemon) {
-	by, c := d.observed.Commands, &w.commits[d.want]
-	switch {
-	case by.Released == "true" || c.released || by.Paused == "true" || c.paused:
+	if standsStill(w, d) {
 		j.handsOff = never
-	case j.handsOff == never:
+	}
+}
+
+// takesUp notes that a daemon has ended a pass by what came after that: one that was killed midway, or has lost the Lease
+// meanwhile, has closed no budget.
+func (j *judge) takesUp(w *world, d *daemon) {
+	if j.handsOff == never && !standsStill(w, d) {
 		j.handsOff = w.now
 	}
+}
+
+// standsStill: by its definition or by a command the cluster is paused or released, as the daemon was shown.
+func standsStill(w *world, d *daemon) bool {
+	by, c := d.observed.Commands, &w.commits[d.want]
+	return by.Released == "true" || c.released || by.Paused == "true" || c.paused
+}
+
+// gaveBack: a budget that a daemon has given back stands open until one has taken up what came after that, and it
+// has its time again after each fault.
+func (j *judge) gaveBack(w *world) bool {
+	return j.handsOff > 0 && w.now-max(j.handsOff, j.met) < owedSoon
+}
+
+// hasPod: a pod of the StatefulSet is there and is not being terminated.
+func (w *world) hasPod(s *set) bool {
+	return slices.ContainsFunc(w.slots, func(l slot) bool { return l.set.name == s.name && l.pod.exists && !l.pod.terminating })
 }
 
 // owes looks at a cluster that is paused or released, and has been so for a while in
@@ -129,8 +150,11 @@ func (w *world) debt(d *daemon, released bool) string {
 	}
 	for i := range w.budgets {
 		b := &w.budgets[i]
-		// A StatefulSet that was recreated expects no pod before its controller has seen it.
-		stalls := slices.ContainsFunc(w.sets, func(s set) bool { return s.exists && s.masters == b.masters && s.observedGeneration < s.generation })
+		// A StatefulSet that was recreated expects no pod before its controller has seen it, and of one without a pod
+		// Kubernetes expects none.
+		stalls := slices.ContainsFunc(w.sets, func(s set) bool {
+			return s.exists && s.masters == b.masters && (s.observedGeneration < s.generation || s.replicas > 0 && !w.hasPod(&s))
+		})
 		if b.exists && b.value != 1 && !stalls {
 			return "budget " + b.name + " is closed"
 		}

@@ -185,7 +185,7 @@ func (j *judge) removes(w *world) bool {
 	c := &w.commits[w.fetched()]
 	// A daemon takes no pass before its caches show what it has written.
 	behind := slices.ContainsFunc(w.daemons, func(d *daemon) bool { at := d.view.stalled[kindSets]; return at > j.handsOff && w.now-at < owedSoon })
-	stood := j.handsOff > 0 && (w.now-j.handsOff < owedSoon || behind) || w.now-w.commandedAt < owedSoon && w.commandedAt > 0
+	stood := j.gaveBack(w) || j.handsOff > 0 && behind || w.now-w.commandedAt < owedSoon && w.commandedAt > 0
 	return c.released || c.paused || stood || w.commandsAt(c.desired.Revision).Released != "" || w.commandsAt(c.desired.Revision).Paused != ""
 }
 

@@ -43,10 +43,7 @@ func (j *judge) disruptions(w *world, b *budget) {
 func (j *judge) forgotten(w *world) bool {
 	c := &w.commits[w.fetched()]
 	by := w.commandsAt(c.desired.Revision)
-	// A budget that a daemon has given back stands open until it takes up what came after that,
-	// and is not refused or ended before it has closed the budget.
-	stood := j.handsOff > 0 && w.now-max(j.handsOff, j.met) < owedSoon
-	if !c.paused && !c.released && !stood && by.Paused == "" && by.Released == "" {
+	if !c.paused && !c.released && !j.gaveBack(w) && by.Paused == "" && by.Released == "" {
 		return false
 	}
 	for i := range w.sets {

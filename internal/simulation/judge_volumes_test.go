@@ -106,6 +106,7 @@ func releasedInGap(w *world, age millis) {
 	w.now += minute
 	w.commits[0].released = false
 	w.judge.takesFor(w, w.daemons[0])
+	w.judge.takesUp(w, w.daemons[0])
 	w.now += age
 	w.disrupts(&w.budgets[0])
 }
@@ -115,6 +116,23 @@ func TestABudgetThatAReleaseHasGivenBackStandsOpenUntilTheNextPushIsTakenUp(t *t
 	w := grownWorld()
 	require.Nil(t, broken(func() { releasedInGap(w, second) }))
 	require.NotZero(t, w.budgets[0].allowed)
+}
+
+// Seeds 6410393956 and 6410673761: the daemon was killed, or stood still until it had lost the Lease, in the pass that was to
+// close the budget. Of one that has ended its pass the judge expects that it is closed.
+func TestABudgetThatAReleaseHasGivenBackStandsOpenUntilAPassHasEnded(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		w := grownWorld()
+		w.commits[0].released = true
+		w.judge.takesFor(w, w.daemons[0])
+		w.commits[0].released = false
+		w.judge.takesFor(w, w.daemons[0])
+		if ends {
+			w.judge.takesUp(w, w.daemons[0])
+		}
+		w.now += owedSoon
+		assert.Equal(t, !ends, w.judge.removes(w))
+	}
 }
 
 // Seed 6021012295: 409, a kill and 429 met the writes that were to close it.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/budget"
 	"stevedore.dev/stevedore/ops/gates"
@@ -219,14 +220,37 @@ func giveBack(t *pass.Pass, ends bool) {
 	setting.GiveBackExclusions(t)
 }
 
-// returnBudgets lets Kubernetes evict one pod at a time again.
+// returnBudgets lets Kubernetes evict one pod at a time again. Of a StatefulSet without a pod it expects none, and so a node
+// that was taken down would not count: the budget stays as it is until a pod is there that is not terminating.
 func returnBudgets(t *pass.Pass) {
-	for _, b := range t.Observed.Budgets {
-		if b.MaxUnavailable != 1 {
-			t.Harmless(model.Action{Kind: model.ActionSetBudget, Budget: b.Name, Value: 1})
+	var away []model.RecordedSet
+	for _, s := range t.Record.Sets {
+		comes := func(p *model.Pod) bool { return p.Set == s.Name && !p.Terminating }
+		if live := t.Live(s.Name); live != nil && live.Replicas > 0 && !t.AnyPod(comes) {
+			away = append(away, s)
 		}
 	}
-	budget.SetBudgets(t, func(model.Budget) int { return 1 })
+	stays := func(name string) bool {
+		masters := names.IsMasterBudget(name, t.Desired.Name)
+		return slices.ContainsFunc(away, func(s model.RecordedSet) bool { return (s.Group == names.MasterGroup) == masters })
+	}
+	for _, b := range t.Observed.Budgets {
+		if b.MaxUnavailable == 1 {
+			continue
+		}
+		if stays(b.Name) {
+			c := t.Nodes(away)
+			t.Waits(gates.PodsReady(c.Ready, c.Expected, c.NotReady, c.NotReadyWhy))
+			continue
+		}
+		t.Harmless(model.Action{Kind: model.ActionSetBudget, Budget: b.Name, Value: 1})
+	}
+	budget.SetBudgets(t, func(b model.Budget) int {
+		if stays(b.Name) {
+			return b.MaxUnavailable
+		}
+		return 1
+	})
 }
 
 // Paused gives back what is held and does nothing else, where a person pauses the cluster.
