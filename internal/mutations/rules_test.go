@@ -93,7 +93,7 @@ var rules = append(asking(), []mutation{
 	silenced("system-denied", "gates.SystemDenied", "ops", "TestEachGateHoldsAShrinkBack"),
 	silenced("privileges-known", "PrivilegesKnown", "ops", "TestEachGateHoldsAShrinkBack"),
 	silenced("allocation-known", "AllocationKnown", "ops", aShrink),
-	{"replicas-live", "shrinkWaits", "live == nil || live.Replicas != s.Replicas || !live.Ours {", "live == nil {", "ops", aShrink},
+	{"replicas-live", "shrinkWaits", "replicas != s.Replicas || live != nil && !live.Ours {", "live != nil && replicas < 0 {", "ops", aShrink},
 	{"replicas-do-not-fit", "copiesFit", "out = append(out, gates.ReplicasDoNotFit(few, len(f.remaining), statements, max(lower.most, 0)))", "_ = statements", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"last-node-of-zone", "lastOfZones", "out = append(out, gates.LastOfZone(l.zones, l.tables))", "", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
 	{"table-filter-overrides-drain", "filtered", "return append(out, gates.TableFilter(own, \"\"))", "return out", "ops", "TestTheForecastSeesPartitionsFiltersZonesShardsAndDisks"},
