@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/setting"
 )
 
 // A pod has come back without a disk, and nobody has found its node empty: its restart brings back what is
@@ -256,5 +257,50 @@ func TestAReleaseWritesOnlyTheStatefulSetWhoseTemplateLacksADisk(t *testing.T) {
 	require.True(t, d.Apply)
 	for _, e := range d.Effective.Sets {
 		assert.Equal(t, e.Name == warm, e.Gap, e.Name)
+	}
+}
+
+// A node was emptied for fewer disks, and the record has its exclusion. A pause has given that back, and the record of it
+// could not be written: CrateDB sends shards there, and the template does not do without a disk for its pod.
+func TestAPodKeepsItsDisksOnceItsNodeTakesCopiesAgain(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		see   func(db *model.Database, id string)
+		keeps bool
+	}{
+		{"CrateDB excludes the node", func(db *model.Database, id string) { db.Settings.Exclude = map[string]string{"_id": "other," + id} }, false},
+		{"it does not", func(db *model.Database, _ string) { db.Settings.Exclude = nil }, true},
+		{"it excludes another one", func(db *model.Database, _ string) { db.Settings.Exclude = map[string]string{"_id": "other"} }, true},
+		{"that is not known", func(db *model.Database, _ string) { db.Settings.Exclude, db.AllocationKnown = nil, false }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := fewerDisks(t)
+			p := &s.o.Pods[0]
+			id := s.nodeID(p.Name)
+			c.see(&s.o.Database, id)
+			s.r.Exclusions = &model.Exclusions{Set: hot, IDs: id, Replaces: p.UID}
+			s.r.Lock = &model.AllocationLock{Set: hot, Value: setting.LockedAllocation, Before: setting.NormalAllocation}
+			s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepLock, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Pod: p.Name, PodUID: p.UID, Removes: p.UID, Narrow: true, Since: s.o.At}}
+			d := s.decide()
+			assert.Equal(t, c.keeps, d.Effective.Sets[0].Unused == "", "%v %v", d.Waits, kinds(d))
+			if c.keeps {
+				assert.Empty(t, d.Record.Operation.Restart.Removes, "it is drained again")
+			}
+		})
+	}
+}
+
+// The last look let a pod stay that was to come back without a disk. Somebody evicts it while the cluster is to be stable
+// before the next one: nobody has asked then what is on its node, and it comes back with all its disks.
+func TestAPodThatGoesAfterTheLastLookLetItStayHasAllItsDisks(t *testing.T) {
+	for _, unseen := range []bool{true, false} {
+		s := fewerDisks(t)
+		p := s.o.Pods[0]
+		s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepStable, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Set: hot, Pod: p.Name, PodUID: p.UID, Removes: p.UID, Narrow: true, Unseen: unseen, Since: s.o.At}}
+		s.away(p.Name)
+		s.o.Pods = s.o.Pods[1:]
+		d := s.decide()
+		assert.Equal(t, unseen, d.Record.Operation.Step == model.StepDown, "%v", d.Waits)
+		assert.Empty(t, d.Effective.Sets[0].Unused)
 	}
 }

@@ -33,7 +33,12 @@ func TestWhatWasFoundOfDisksThatComeAndGoStaysCorrected(t *testing.T) {
 		2300027007: "a table wants nodes that wait until all pods have a further disk",
 		5000006777: "a restart stops before its pod is seen with a further disk, and fewer disks are desired for a while",
 		5600005598: "fewer disks are desired while the first pod with a further one is away, and then more again",
+		6410300723: "a pause gives the exclusion of an emptied node back, the record of it is refused, and the pause is over",
+		6410511386: "the last look lets a pod stay that was to come without a disk, and it is evicted",
+		6410520511: "the same after another node was lost, with a daemon that is killed",
+		6410839227: "the same of a dedicated master, and all nodes are to stop",
 		// Where the judge or the model was wrong.
+		6410225470: "a volume has grown, and the watch of pods does not show that its pod has mounted it",
 		2300038067: "a release and an abort within a second",
 		2300001584: "the old number of disks is pushed while an emptied node is excluded",
 		2300002335: "the volume of the first disk is lost in the moment in which its pod comes without the others",

@@ -70,8 +70,8 @@ func (j *judge) asks(w *world, d *daemon, l *slot, disk, size int) {
 		c := other.claimOn(disk)
 		switch {
 		case !c.exists || other == l || c.asked < size || c.unbound:
-		case c.capacity >= size, c.resize == model.ResizeNode && (!other.mounted(disk) || d.view.stalled[kindPods] >= other.pod.started):
-			grown = true // nor does anything show that a pod has mounted it by now
+		case c.capacity >= size, c.resize == model.ResizeNode && (!other.mounted(disk) || d.unseen(other)):
+			grown = true
 		case c.asked != size, c.class != mine.class: // one that is to be replaced grows for nobody
 		case c.askedBy == d && c.askedAt >= d.began, c.askedAt < d.began && d.view.stalled[kindClaims] <= c.askedAt:
 			flying = other
@@ -100,12 +100,18 @@ func (j *judge) orphans(w *world, d *daemon, s *set) {
 		for disk := range maxDisks {
 			c := l.claimOn(disk)
 			want, there := want.of(disk)
-			if there && l.mounted(disk) && c.exists && c.class == want.class && c.capacity < want.size && max(c.since, d.view.stalled[kindClaims]) < d.began && (c.asked <= want.size || !w.schedule.Start.Swaps) {
+			if !there || !l.mounted(disk) || c.resize == model.ResizeNode && c.asked >= want.size && d.unseen(l) {
+				continue // the volume has grown, and the file system follows when the pod mounts it
+			}
+			if c.exists && c.class == want.class && c.capacity < want.size && max(c.since, d.view.stalled[kindClaims]) < d.began && (c.asked <= want.size || !w.schedule.Start.Swaps) {
 				w.violate("H", "%s is to be recreated, and %s has %d GiB of %d", s.name, l.claimNameOf(disk), c.capacity, want.size)
 			}
 		}
 	}
 }
+
+// unseen: nothing shows a daemon in this pass that a pod has started, and mounted its volumes.
+func (d *daemon) unseen(l *slot) bool { return d.view.stalled[kindPods] >= max(l.pod.started, d.began) }
 
 // recreates: a daemon makes a StatefulSet again whose pods run. It is the one that was there, but
 // for the size of its claims: another template would make all pods outdated, and fewer replicas

@@ -246,6 +246,39 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 	}
 }
 
+// Volumes have grown, and their file systems follow when pods mount them. The watch of pods does not show that they have: then
+// a StatefulSet may be recreated.
+func TestAStatefulSetMayBeRecreatedWhileNothingShowsThatItsPodsHaveMountedTheirVolumes(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		resize  model.ResizeState
+		stalled millis
+		red     bool
+	}{
+		{"the pods are seen", model.ResizeNode, 0, true},
+		{"the watch of pods has stalled", model.ResizeNode, minute, false},
+		{"it goes on since before the pass", model.ResizeNode, -1, true},
+		{"the volumes have not grown", model.ResizeNone, minute, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := grownWorld()
+			next := *w.head()
+			next.sized(130)
+			w.push(next, 0)
+			d := w.daemons[0]
+			d.want, d.began = w.fetched(), w.now
+			if c.stalled != 0 {
+				d.view.stalled[kindPods] = w.now + c.stalled
+			}
+			for i := range w.slots {
+				w.slots[i].claim.asked, w.slots[i].claim.resize = 130, c.resize
+			}
+			v := broken(func() { w.judge.orphans(w, d, &w.sets[0]) })
+			requireViolation(t, v, "H", c.red)
+		})
+	}
+}
+
 // A StatefulSet is away, its pods are not, and the budget keeps all of them: nobody is evicted,
 // and a pod that somebody deletes is back once the StatefulSet is.
 func TestWhileAStatefulSetIsGoneNoPodComesBack(t *testing.T) {

@@ -248,7 +248,8 @@ func stoppedStep(t *pass.Pass, op *model.Operation) {
 // from when the allocation lock was given back.
 func stableStep(t *pass.Pass, op *model.Operation) {
 	if wentUnseen(&t.View, op.Restart) {
-		op.Step, op.Restart.Since, op.Restart.Unseen = model.StepDown, t.Now, false
+		// Nothing was asked before this pod went: it comes back with all its disks.
+		op.Step, op.Restart.Since, op.Restart.Unseen, op.Restart.Narrow = model.StepDown, t.Now, false, false
 		return
 	}
 	if lacksCopies := view.AnyPodLacksCopies(&t.View); lacksCopies && shardsMissing(&t.View) {
