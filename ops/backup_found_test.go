@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -206,6 +207,39 @@ func TestNoSnapshotBeginsBesideOneThatTheReadingShows(t *testing.T) {
 			runs = false
 			w.calm(20)
 			assert.Contains(t, w.taken(), due+" SUCCESS", "it is taken after that one")
+		})
+	}
+}
+
+// Seed 6410581679: a node was away for a moment while its snapshot was to be asked for, and then the nodes ran two versions,
+// which only the end of a shrink could change. That waits while a snapshot is recorded.
+func TestASnapshotThatNobodyCouldAskForIsGivenUpWhereWhatIsDesiredHasWaitedForIt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		so    func(w *world, r *model.RunningSnapshot)
+		stays bool
+	}{
+		{"what is desired has waited for maxDelay", func(*world, *model.RunningSnapshot) {}, false},
+		{"it waits for less than that", func(w *world, r *model.RunningSnapshot) {
+			r.Began = w.now.Add(-w.desired.Backups.MaxDelay + time.Second)
+		}, true},
+		{"nothing waits for it", func(w *world, _ *model.RunningSnapshot) { w.record.Stage = model.StageVerified }, true},
+		{"it was asked for", func(w *world, r *model.RunningSnapshot) { r.Asked = w.now }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := backedUpWorld(t)
+			w.record.Stage = model.StageApplied
+			w.record.Backups.Listed = w.now
+			running := &model.RunningSnapshot{Name: model.SnapshotName("some", w.now), Schedule: "some", Began: w.now.Add(-w.desired.Backups.MaxDelay - time.Second)}
+			c.so(w, running)
+			w.record.Backups.Running = running
+			o := w.observe()
+			o.Database.Nodes[0].Version = "6.3.7"
+			d := ops.Decide(w.desired, o, w.record, model.Policy{}, w.now)
+			assert.Equal(t, c.stays, d.Record.Backups.Running != nil, "%v", messages(d.Waits))
+			if !c.stays {
+				assert.Zero(t, d.Record.Backups.Listed, "if it runs after all, the next list shows it")
+			}
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -110,4 +111,40 @@ func TestReportsOfDifferentRefusalsNeverShareAnID(t *testing.T) {
 	require.Len(t, a.Reports, 1)
 	require.Len(t, b.Reports, 1)
 	assert.NotEqual(t, a.Reports[0].ID, b.Reports[0].ID)
+}
+
+// Seed 6410495979: the record was lost while no pod was there that runs the older version, in the middle of an upgrade.
+func TestAResumeRecordsTheOldestVersionThatRuns(t *testing.T) {
+	for _, c := range []struct {
+		name                       string
+		recorded, running, becomes string
+	}{
+		{"all run what is recorded", "6.4.3", "6.4.3", "6.4.3"},
+		{"one runs an older version", "6.4.3", "6.3.7", "6.3.7"},
+		{"all run a newer version than is recorded: an upgrade ends that", "6.3.7", "6.4.3", "6.3.7"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := suspendedWorld(t, wantedCluster(3))
+			w.desired = wantedCluster(3)
+			for i := 0; reported(w, "ResumeSucceeded") == 0; i++ {
+				require.Less(t, i, 60)
+				o, r, desired := w.observe(), w.record, w.desired
+				if _, err := w.pass(); reported(w, "ResumeSucceeded") == 0 {
+					require.NoError(t, err)
+					continue
+				}
+				r.Version, desired.Version = c.recorded, "6.4.3"
+				for i := range o.Pods {
+					o.Pods[i].Version = "6.4.3"
+				}
+				for i := range o.Sets {
+					o.Sets[i].Version = "6.4.3"
+				}
+				o.Pods[1].Version = c.running
+				d := ops.Decide(desired, o, r, model.Policy{}, w.now)
+				require.True(t, d.Record.Operation == nil || d.Record.Operation.Kind != model.OperationResume, "%v", d.Waits)
+				assert.Equal(t, c.becomes, d.Record.Version)
+			}
+		})
+	}
 }

@@ -70,4 +70,6 @@ var foundWords = []struct {
 	{"somebody asks for tables, and the snapshot before is given up for an upgrade", NewSchedule(6400037962)},
 	{"the record is lost with a StatefulSet, whose group comes back while a snapshot is being taken", NewSchedule(6410951111)},
 	{"the only copy comes back to a drained node, and somebody has raised the replicas", NewSchedule(6410768514)},
+	{"a resume brings up nodes of two versions, and the record is lost", NewSchedule(6410495979)},
+	{"nobody can ask for a snapshot, and the nodes run two versions", NewSchedule(6410581679)},
 }

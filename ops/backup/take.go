@@ -340,16 +340,22 @@ func Later(t *pass.Pass) {
 	t.Decision.Harmless = slices.DeleteFunc(slices.Clone(t.Decision.Harmless), func(a model.Action) bool { return a.Kind == model.ActionCreateSnapshot })
 }
 
-// givesUp ends a snapshot that nobody could ask for since a restart has begun. No pod goes while it is recorded, and
-// what it waits for may be what comes of the operation alone. If an answer was lost it runs, and the next list shows it: no
-// other one begins before that.
+// givesUp ends a snapshot that nobody could ask for since a restart has begun, or while what is desired has waited for it
+// for maxDelay. No pod goes while it is recorded, and what it waits for may be what comes of that alone. If an answer was
+// lost it runs, and the next list shows it: no other one begins before that.
 func givesUp(t *pass.Pass, why string) {
 	s, op := t.Record.Backups.Running, t.Record.Operation
-	if s == nil || op == nil || !s.Asked.IsZero() || t.Elapsed(s.Began) <= t.Desired.Backups.MaxDelay {
+	if s == nil || !s.Asked.IsZero() || t.Elapsed(s.Began) <= t.Desired.Backups.MaxDelay {
 		return
 	}
-	if op.Restart != nil && op.Step == model.StepNext && t.Record.Lock == nil {
-		ended(t, model.SnapshotFailed, "the operation "+string(op.Kind)+" has begun before it could: "+why)
-		t.Record.Backups.Listed = time.Time{}
+	before := "what is desired begins"
+	switch {
+	case op == nil && t.Record.Stage != model.StageVerified:
+	case op != nil && op.Restart != nil && op.Step == model.StepNext && t.Record.Lock == nil:
+		before = "the operation " + string(op.Kind) + " has begun"
+	default:
+		return
 	}
+	ended(t, model.SnapshotFailed, before+" before it could: "+why)
+	t.Record.Backups.Listed = time.Time{}
 }

@@ -74,6 +74,9 @@ func resume(t *pass.Pass) {
 		return
 	}
 	t.Record.Operation, t.Record.Suspended = nil, nil
+	if running := oldestRunning(&t.View); gates.Compare(running, t.Record.Version) < 0 {
+		t.Record.Version = running // the record was lost while no pod said it: an upgrade ends what one had begun
+	}
 	aim.Outcome(t, model.OperationResume, model.StatusSuccess, "", suspendReport("ResumeSucceeded", model.StatusSuccess,
 		"the cluster has been resumed: "+countWords(op.To)+" have joined, and it is the cluster that was suspended"))
 }
