@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/ops/view"
 )
 
 const (
@@ -177,6 +179,28 @@ func TestLargerVolumesComeBeforeFurtherDisks(t *testing.T) {
 	assert.Equal(t, model.SizeList("data0=200Gi,data1=200Gi"), d.Record.Operation.Recreation.Sizes)
 }
 
+// unusedBy has these pods come back without the use of their further disk.
+func unusedBy(ordinals ...int) func(*situation) {
+	return func(s *situation) {
+		for _, i := range ordinals {
+			s.o.Pods[i].Template, s.o.Pods[i].Unused = "t1", "data1"
+		}
+	}
+}
+
+// A copy that is missing may be on a disk that a pod does not use: its restart goes before that of one that lacks the disk.
+func TestAPodWhoseDiskMayHaveAMissingCopyRestartsFirst(t *testing.T) {
+	for colour, first := range map[model.Colour]string{model.Green: hot + "-0", model.Yellow: hot + "-2", model.Red: hot + "-2"} {
+		s := moreDisks(t)
+		s.mixed(2)
+		s.d.Changes, s.o.Sets[0].Template = nil, "t2"
+		unusedBy(2)(s)
+		s.o.Database.Health.Colour = colour
+		v := view.View{Desired: s.d, Observed: s.o, Record: s.r, Now: s.o.At}
+		require.Equal(t, first, aim.FirstOutdated(&v, hot).Name, "%v", colour)
+	}
+}
+
 // While pods lack a disk they restart from the lowest ordinal up, one at a time, before anything else
 // begins, and no pod may be evicted.
 func TestPodsThatLackADiskRestartFromTheLowestUp(t *testing.T) {
@@ -195,6 +219,7 @@ func TestPodsThatLackADiskRestartFromTheLowestUp(t *testing.T) {
 				s.o.Pods[i].Zone = "a"
 			}
 		}, hot + "-1", true},
+		{"the others have one on which CrateDB has written, and do not use it: no copy is missing", []int{1, 2}, unusedBy(1, 2), hot + "-0", true},
 		{"more nodes are desired: they come later", []int{0}, func(s *situation) { s.d.Sets[0].Replicas = 4 }, hot + "-1", true},
 		{"all have it", []int{0, 1, 2}, func(s *situation) {
 			for i := range s.o.Pods {

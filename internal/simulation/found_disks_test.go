@@ -37,6 +37,7 @@ func TestWhatWasFoundOfDisksThatComeAndGoStaysCorrected(t *testing.T) {
 		6410511386: "the last look lets a pod stay that was to come without a disk, and it is evicted",
 		6410520511: "the same after another node was lost, with a daemon that is killed",
 		6410839227: "the same of a dedicated master, and all nodes are to stop",
+		6410773661: "pods have a disk that they do without, one of lower ordinal lacks it, and the disk is desired again",
 		// Where the judge or the model was wrong.
 		6410225470: "a volume has grown, and the watch of pods does not show that its pod has mounted it",
 		2300038067: "a release and an abort within a second",

@@ -23,16 +23,19 @@ func FirstOutdated(v *view.View, set string) *model.Pod {
 }
 
 // goesBefore is the order of a restart: pods that are not ready, those whose volumes go with them, then
-// the lower ordinals. None is created behind one that lacks a disk.
+// the lower ordinals. None is created behind one that lacks a disk: one that goes first would wait until their StatefulSet
+// is recreated without that, and it goes first only for copies that are missing. In green none is.
 func goesBefore(v *view.View, p, other *model.Pod) bool {
+	behind := view.LacksDisk(v, p) || view.LacksDisk(v, other)
+	whole := behind && v.Observed.Database.Health.Colour == model.Green
 	first := [...]func(*view.View, *model.Pod) bool{
-		notReadyLong,                             // whichever else goes first would wait for it
-		view.LacksCopies,                         // copies are missing until it is back
+		notReadyLong, // whichever else goes first would wait for it
+		func(v *view.View, p *model.Pod) bool { return !whole && view.LacksCopies(v, p) }, // copies are missing until it is back
 		view.Removes,                             // it is drained
 		view.JoinedNotReady, view.ReplacesVolume, // the others are short of its copies until it is back
 	}
 	asked := len(first)
-	if view.LacksDisk(v, p) || view.LacksDisk(v, other) {
+	if behind {
 		asked -= 2
 	}
 	for _, is := range first[:asked] {
