@@ -32,6 +32,6 @@ var drills = []mutation{
 	{"a table of an earlier restore is not this one's", "unfit", "case !f.Drill && slices.Contains(t.Observed.Database.Restore.Tables, f.Target(table)):", "case false:", "ops", "TestATableOfAnEarlierRestoreIsNotTakenForThisOne"},
 	{"tables that did not come are dropped during an operation", "drop", "why := cmp.Or(away(t), unseen(f, &t.Observed.Database))", "why := cmp.Or(busy(t), unseen(f, &t.Observed.Database))", "ops", "TestTablesThatDidNotComeAreDroppedDuringAnOperation"},
 	{"a repository in use is known again before it is changed", "repository", "if have.Name == \"\" && used(t, name) {", "if false && used(t, name) {", "ops", "TestADrillOfALostRecordIsFoundThoughTheRepositoryIsInUse"},
-	{"a snapshot that nobody can ask for ends", "givesUp", "if op.Restart != nil && op.Step == model.StepNext && t.Record.Lock == nil {", "if op.Restart != nil && false {", "ops", "TestASnapshotThatNobodyCanAskForHoldsNoOperationUp"},
+	{"a snapshot that nobody can ask for ends", "givesUp", "case op != nil && op.Restart != nil && op.Step == model.StepNext && t.Record.Lock == nil:", "case op != nil && op.Restart != nil && false:", "ops", "TestASnapshotThatNobodyCanAskForHoldsNoOperationUp"},
 	{"those that are proven stay", "keptOf", "case tried && proven <= b.KeepAtLeast:", "case false:", "ops", "TestSnapshotsThatAreProvenStay"},
 }
