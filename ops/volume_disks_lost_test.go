@@ -304,3 +304,36 @@ func TestAPodThatGoesAfterTheLastLookLetItStayHasAllItsDisks(t *testing.T) {
 		assert.Empty(t, d.Effective.Sets[0].Unused)
 	}
 }
+
+// Seed 6410948130: of a pod with a disk whose claim template is to come back none else is made before that. An upgrade in which
+// only such pods are left ends for the recreation, and begins again after it.
+func TestAnUpgradeGivesWayWhereOnlyPodsAreLeftWhoseDiskIsToComeBack(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		so    func(s *situation)
+		stays bool
+	}{
+		{"only such a pod is left", func(*situation) {}, false},
+		{"another pod is left", func(s *situation) { s.o.Pods[2].Template = "t1" }, true},
+		{"nobody asks for the disk", func(s *situation) { s.d.Volumes, s.d.Changes = s.d.Volumes[:1], nil }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := moreDisks(t)
+			s.d.Version, s.r.Version = "5.10.2", "5.10.1"
+			for i := range s.o.Pods {
+				s.o.Pods[i].Template = "t2"
+			}
+			s.o.Sets[0].Template = "t2"
+			old := &s.o.Pods[0]
+			old.Template, old.Volumes = "t1", "data0,data1"
+			s.claim("data1", 0)
+			s.r.Operation = &model.Operation{
+				Kind: model.OperationUpgrade, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, From: s.r.Sets, To: s.r.Sets,
+				Upgrade: &model.Upgrade{OldVersion: "5.10.1", NewVersion: "5.10.2"}, Restart: &model.Restart{Set: hot, Since: s.o.At},
+			}
+			c.so(s)
+			d := s.decide()
+			assert.Equal(t, c.stays, d.Record.Operation != nil && d.Record.Operation.Kind == model.OperationUpgrade, "%v %v", d.Waits, d.Refusals)
+		})
+	}
+}

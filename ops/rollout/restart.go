@@ -160,8 +160,15 @@ func replacedByUpgrade(v *view.View, op *model.Operation) bool {
 }
 
 // givesWay: a pod does not come back before its StatefulSet is recreated, and none is on its way down but this
-// very one, or one that does not start. What is left is restarted after that.
+// very one, or one that does not start. What is left is restarted after that. So are pods that have a disk of which the claim
+// template is to come back, where no other pod is left: without that they would come back without the disk.
 func givesWay(v *view.View, op *model.Operation) bool {
+	returns := func(s model.RecordedSet) bool {
+		return view.AnyExtraDisk(v, s.Name) && len(view.FurtherDisks(v, s.Name)) > 0
+	}
+	if op.Kind == model.OperationUpgrade && op.Step == model.StepNext && aim.NextSet(v) == "" && slices.ContainsFunc(v.Record.Sets, returns) {
+		return true
+	}
 	own := false
 	if r := op.Restart; op.Step == model.StepDown && r.Pod != "" {
 		p := view.PodNamed(v, r.Pod)
