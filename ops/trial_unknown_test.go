@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -93,6 +94,64 @@ func TestStuckVotersGetTheDesiredTemplateBeforeAGroupOnTrialThatWaitsForAMaster(
 			d := s.decide()
 			assert.Equal(t, c.hot, effective(t, d, hot).Template)
 			assert.Equal(t, c.warm, effective(t, d, warm).Template)
+		})
+	}
+}
+
+// nobodyAnswers is a cluster in which nobody can be asked, and whose data nodes vote for no master.
+func (s *situation) nobodyAnswers() {
+	s.o.Database = model.Database{Contact: model.Unknown, At: s.o.At}
+	for i := range s.d.Sets {
+		s.d.Sets[i].MasterEligible = false
+	}
+}
+
+// Seed 6410168193: a pod was evicted onto an untried template while the only master was away, and a pod of another group was
+// stuck until it was back.
+func TestASetWhosePodIsEvictedOntoAnUntriedTemplateIsOnTrialWithoutAMaster(t *testing.T) {
+	for name, c := range map[string]struct {
+		joinedOn string
+		warm     model.TemplateChoice
+	}{
+		"none has joined on it": {"", model.TemplateKept},
+		"one has joined on it":  {"after", model.TemplateDesired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.pending(model.ChangeRestart)
+			before := s.podOf(hot + "-1").Template
+			for i := range s.o.Sets {
+				if s.o.Sets[i].Name == hot {
+					s.o.Sets[i].Template = "after"
+				}
+			}
+			s.r.Verified = []model.VerifiedTemplate{{Set: hot, Template: cmp.Or(c.joinedOn, before)}, {Set: warm, Template: before}}
+			p := s.podOf(hot + "-1")
+			p.Ready, p.Template = false, "after"
+			stuck := s.podOf(warm + "-0")
+			stuck.Ready, stuck.Waiting = false, "CrashLoopBackOff"
+			s.nobodyAnswers()
+			assert.Equal(t, c.warm, effective(t, s.decide(), warm).Template)
+		})
+	}
+}
+
+// Seed 6410224623: the record was lost while nobody answered, and the only pod of a group was evicted onto an untried
+// template after that.
+func TestWhatAPodIsReadyOnIsKnownWhileNobodyAnswers(t *testing.T) {
+	for name, ready := range map[string]bool{"the pod is ready": true, "it is not": false} {
+		t.Run(name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.pending(model.ChangeRestart)
+			before := s.podOf(warm + "-0").Template
+			for i := range s.o.Sets {
+				s.o.Sets[i].Template = "after"
+			}
+			s.podOf(warm + "-0").Ready = ready
+			s.r.Verified = nil
+			s.nobodyAnswers()
+			known := model.VerifiedTemplate{Set: warm, Template: before}
+			assert.Equal(t, ready, slices.Contains(s.decide().Record.Verified, known))
 		})
 	}
 }

@@ -43,6 +43,14 @@ var foundSafetyLast = []struct {
 	{"the same, and the daemon stands still until it has lost the Lease", NewSchedule(6410673761)},
 	{"the cluster is released while the only pod of a group is down, and the StatefulSet controller stalls", NewSchedule(6410678145)},
 	{"the table that is kept of a replaced one is dropped, restored from a snapshot that lacks rows, and exchanged again", NewSchedule(6370007793)},
+	{"a data pod is evicted onto an untried template while the only master is away, and another group is stuck until it is back", Schedule{
+		Seed: 6410168193, Start: Start{Masters: 1, Hot: 1, Warm: 1, Tables: []string{"1-all"}, Shards: 3, Extend: true, Leave: true, Driver: quickDriver, Compute: true, Backups: true, Takes: 2000, Plan: backupPlan{Every: 1, AtLeast: 2, Delay: 40}, Replaces: true, Drills: true, Comes: 10000, Drill: 1}, Steps: 427,
+		Items: []Item{{What: pushGrow, At: 29, A: 4, B: 6}, {What: loseRecord, Call: 35, A: 25, B: 48}, {What: evict, At: 6037, A: 63, B: 20}, {What: conflict, Call: 19, A: 9, B: 35}, {What: replaceCommand, At: 71791, A: 17, B: 42}, {What: pushCompute, At: 4259, A: 32, B: 10}, {What: pushBadTemplate, At: 5284, A: 44, B: 8}, {What: pushSchedules, Backing: 36, A: 40, B: 39}},
+	}},
+	{"the record is lost while nobody answers and before the only pod of a group is evicted onto an untried template", Schedule{
+		Seed: 6410224623, Start: Start{Masters: 3, Hot: 1, Warm: 1, Tables: []string{"0-1"}, Shards: 2, Second: true, Leave: true, Driver: quickDriver, Compute: true, Adopted: true}, Steps: 119,
+		Items: []Item{{What: crashProcess, Call: 3, A: 9, B: 11}, {What: standStill, Call: 25, A: 51, B: 54}, {What: unreadView, At: 379, A: 30, B: 62}, {What: pushCompute, At: 9532, A: 22, B: 38}, {What: cutDatabase, At: 11153, A: 37, B: 27}, {What: loseRecord, At: 21097, A: 23, B: 42}, {What: pushTemplate, At: 129, A: 23, B: 54}, {What: evict, At: 4930, A: 9, B: 58}},
+	}},
 }
 
 func TestWhatTheLastSchedulesFoundOfSafetyStaysCorrected(t *testing.T) {

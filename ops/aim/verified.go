@@ -44,7 +44,9 @@ func NoteVerified(t *pass.Pass) {
 		}
 		verified := model.VerifiedTemplate{Set: s.Name, Template: live.Template}
 		if !JoinedOnLive(&t.View, s.Name) && !ReadyUnasked(&t.View, s.Name) {
-			j := slices.IndexFunc(t.Observed.Pods, func(p model.Pod) bool { return p.Set == s.Name && p.Template != "" && NodeJoined(&t.View, &p) })
+			j := slices.IndexFunc(t.Observed.Pods, func(p model.Pod) bool {
+				return p.Set == s.Name && p.Template != "" && (NodeJoined(&t.View, &p) || !t.Contact() && view.Serves(&p))
+			})
 			switch {
 			case i >= 0:
 				verified = t.Record.Verified[i]
@@ -124,7 +126,7 @@ func restartOnTrial(v *view.View, set string) bool {
 // external change put pods on the new one after its restart, before one of ours had joined on it.
 func evictedOnto(v *view.View, set string) bool {
 	live := v.Live(set)
-	return view.HasMaster(v) && live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set && p.Template != live.Template })
+	return live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set && p.Template != live.Template })
 }
 
 // ComesUntried reports whether a StatefulSet of which only pods are there is recreated on the desired template:
