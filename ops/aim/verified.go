@@ -45,7 +45,7 @@ func NoteVerified(t *pass.Pass) {
 		verified := model.VerifiedTemplate{Set: s.Name, Template: live.Template}
 		if !JoinedOnLive(&t.View, s.Name) && !ReadyUnasked(&t.View, s.Name) {
 			j := slices.IndexFunc(t.Observed.Pods, func(p model.Pod) bool {
-				return p.Set == s.Name && p.Template != "" && (NodeJoined(&t.View, &p) || !t.Contact() && view.Serves(&p))
+				return p.Set == s.Name && p.Template != "" && joinedOrReady(&t.View, &p)
 			})
 			switch {
 			case i >= 0:
@@ -61,6 +61,11 @@ func NoteVerified(t *pass.Pass) {
 	if !slices.Equal(next, t.Record.Verified) {
 		t.Record.Verified = slices.Clone(next)
 	}
+}
+
+// joinedOrReady is NodeJoined or, where nobody can be asked, that the pod is ready.
+func joinedOrReady(v *view.View, p *model.Pod) bool {
+	return NodeJoined(v, p) || !v.Contact() && view.Serves(p)
 }
 
 // NoteTrial records which sets got a new template out of order: the one that rolls forward, a group that is being
