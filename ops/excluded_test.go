@@ -203,6 +203,26 @@ func TestTheExclusionOfANodeThatSomebodyHasAddedAndThatIsToStayIsEndedByNobody(t
 	}
 }
 
+// Seed 6410972983: the pod of a node that others exclude was evicted, and the node was no member when ours was to come off.
+func TestTheExclusionByNameOfANodeThatIsAwayIsEndedByNobody(t *testing.T) {
+	for name, c := range map[string]struct {
+		excluded string
+		ends     bool
+	}{"it is away": {hot + "/1", true}, "there is none of that name": {hot + "/7", false}} {
+		t.Run(name, func(t *testing.T) {
+			s := made(t)
+			s.o.Pods = slices.Clone(s.o.Pods)
+			s.away(hot + "-1")
+			s.r.Exclusions = &model.Exclusions{Set: hot, IDs: "gone"}
+			s.o.Database.AllocationKnown = true
+			s.o.Database.Settings.Exclude = map[string]string{"_id": "gone", "_name": c.excluded}
+			d := s.decide()
+			assert.Equal(t, c.ends, slices.Contains(reasons(d.Refusals), "exclusion-voids-others"), messages(d.Waits))
+			assert.Equal(t, !c.ends, slices.Contains(kinds(d), model.ActionIncludeNodes), kinds(d))
+		})
+	}
+}
+
 // Ours comes off the list when the nodes are gone, and that too is a change.
 func TestOurExclusionIsNotTakenOffWhileThatWouldEndTheExclusionsOfOthers(t *testing.T) {
 	w := filled(t, tiers(3, 3))

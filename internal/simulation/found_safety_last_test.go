@@ -37,6 +37,7 @@ var foundSafetyLast = []struct {
 	{"a StatefulSet of somebody else is gone, ours is made again, and its pods are away", NewSchedule(6410006744)},
 	{"a node leaves and lacks a disk, and somebody has deleted one of its claims", NewSchedule(6410639794)},
 	{"so it is after its record was lost", NewSchedule(6410854332)},
+	{"a node that somebody excludes by its name is away for a moment, and ours is given back", NewSchedule(6410972983)},
 	{"a drained node restarts, and a watch does not show that its volume has been replaced already", NewSchedule(6400053563)},
 	{"a StatefulSet that does without a disk is being recreated, and the record is lost", NewSchedule(6400003473)},
 	{"a release opens a budget, and the daemon is killed in the pass that was to close it", NewSchedule(6410393956)},

@@ -55,6 +55,9 @@ func FilterHits(n *Node, key, pattern string) Answer {
 	switch key {
 	case "_id":
 		// CrateDB takes no wildcard in an id.
+		if n.ID == "" {
+			return Unknown // a node that is away
+		}
 		return AnswerOf(pattern == n.ID)
 	case "_name", "name":
 		return AnswerOf(matches(pattern, n.Name))

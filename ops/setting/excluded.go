@@ -21,8 +21,8 @@ type hindrance struct {
 
 // hindrances are the entries that keep shards off the nodes of these data pods, in an order that does not
 // change. Our own exclusions are none. What is not known of a node hinders nothing: no grow
-// waits for a filter that may not be there.
-func hindrances(v *view.View, of func(p *model.Pod) bool) []hindrance {
+// waits for a filter that may not be there. With away a filter by name counts for a node that is away, too.
+func hindrances(v *view.View, away bool, of func(p *model.Pod) bool) []hindrance {
 	s := &v.Observed.Database.Settings
 	if !s.Filters().Any() {
 		return nil
@@ -37,7 +37,7 @@ func hindrances(v *view.View, of func(p *model.Pod) bool) []hindrance {
 	}
 	const prefix = "cluster.routing.allocation."
 	required, excluded := model.Lists(s.Require).Keys(), model.Lists(s.Exclude).Keys()
-	for _, n := range dataMembers(v, of) {
+	for _, n := range dataNodes(v, away, of) {
 		for _, key := range required {
 			if (model.Lists{key: s.Require[key]}).Every(n) == model.No {
 				note("require."+key+" = '"+s.Require[key]+"'", `RESET GLOBAL "`+prefix+"require."+key+`"`, n)
@@ -68,14 +68,17 @@ func hindrances(v *view.View, of func(p *model.Pod) bool) []hindrance {
 	return out
 }
 
-// dataMembers are the nodes in pods of data groups, those of which `is` holds.
-func dataMembers(v *view.View, is func(p *model.Pod) bool) []*model.Node {
+// dataNodes are the nodes in pods of data groups, those of which `is` holds. Of a node that is away only the name is known.
+func dataNodes(v *view.View, away bool, is func(p *model.Pod) bool) []*model.Node {
 	var out []*model.Node
-	for n := range model.Each(v.Observed.Database.Nodes) {
-		if v.AnyPod(func(p *model.Pod) bool {
-			return p.NodeName == n.Name && holdsData(v, p) && is(p)
-		}) {
+	for p := range model.Each(v.Observed.Pods) {
+		if p.NodeName == "" || !holdsData(v, p) || !is(p) {
+			continue
+		}
+		if n := view.NodeNamed(v, p.NodeName); n != nil {
 			out = append(out, n)
+		} else if away {
+			out = append(out, &model.Node{Name: p.NodeName})
 		}
 	}
 	return out
@@ -101,7 +104,7 @@ func OthersFilters(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || !t.Contact() || !t.Observed.Database.AllocationKnown {
 		return
 	}
-	list := slices.DeleteFunc(hindrances(&t.View, func(*model.Pod) bool { return true }), func(h hindrance) bool {
+	list := slices.DeleteFunc(hindrances(&t.View, false, func(*model.Pod) bool { return true }), func(h hindrance) bool {
 		return strings.HasPrefix(h.entry, "exclude._id ") // unexplained-exclusion says that list
 	})
 	if len(list) == 0 {
@@ -118,7 +121,7 @@ func GrownExcluded(t *pass.Pass, op *model.Operation) bool {
 	if t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return true
 	}
-	list := hindrances(&t.View, func(p *model.Pod) bool { return view.Added(op, p) })
+	list := hindrances(&t.View, false, func(p *model.Pod) bool { return view.Added(op, p) })
 	if len(list) == 0 {
 		return false
 	}
@@ -140,10 +143,12 @@ func OtherExclusions(v *view.View) string {
 }
 
 // EndsOthersExclusions is exclusion-voids-others: our exclusion by id would end the effect of what others
-// have excluded by another key, for nodes that stay. For those that leave ours does the same.
+// have excluded by another key, for nodes that stay. For those that leave ours does the same. A node that is away
+// counts, as it may be back when the exclusion is written; in a release it does not, which would keep ours for ever.
 func EndsOthersExclusions(v *view.View) (model.Reason, bool) {
 	stays := func(p *model.Pod) bool { return p.Ordinal < view.Target(v, p.Set) }
-	return gates.ExclusionVoidsOthers(hindranceWords(slices.DeleteFunc(hindrances(v, stays), func(h hindrance) bool {
+	away := !v.Desired.Removed && !view.Released(v)
+	return gates.ExclusionVoidsOthers(hindranceWords(slices.DeleteFunc(hindrances(v, away, stays), func(h hindrance) bool {
 		return !strings.HasPrefix(h.entry, "exclude.") || strings.HasPrefix(h.entry, "exclude._id ")
 	})))
 }
