@@ -9,9 +9,11 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/execute"
+	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // decidesReset takes the setting out of the definition and looks until its reset is decided.
@@ -88,5 +90,30 @@ func TestASettingThatWasOnlyAboutToBeSetIsSetHoweverOftenTheRecordIsLost(t *test
 		w.run(30)
 		assert.Equal(t, []string{`SET GLOBAL PERSISTENT "stats.jobs_log_size" = '20000'`}, w.statements, "lost %d times", lost)
 		assert.Zero(t, w.reportsOf("SettingsChanged"))
+	}
+}
+
+// Seed 6420117141: only the node that somebody had added was started with the setting, and so showed whose the value was.
+func TestANodeThatSomebodyHasAddedSaysWhoseASettingIs(t *testing.T) {
+	for _, c := range []struct{ started, left string }{{"5000", "7"}, {"", "20000"}} {
+		w := settledWorld(t)
+		w.record.Sets = slices.Clone(w.record.Sets)
+		w.record.Sets[0].Replicas = 2
+		w.desired.Sets = slices.Clone(w.desired.Sets)
+		w.desired.Sets[0].Replicas = 2
+		if c.started != "" {
+			w.pods[hot+"-2"].settings = manifest.NewSettingList([]model.Setting{{Name: jobsLog, Value: c.started}})
+		}
+		w.byHand = map[string]string{jobsLog: "7"}
+		w.push("rev-2", model.Setting{Name: jobsLog, Value: "20000"})
+		w.desired.Operations.Consent = append(w.desired.Operations.Consent, definition.ConsentTwoMasters)
+		for range 8 {
+			_, _ = w.pass()
+		}
+		if c.left == "7" {
+			assert.Equal(t, "7", w.byHand[jobsLog])
+		} else {
+			assert.Len(t, w.statements, 1, "nothing says that it is theirs")
+		}
 	}
 }

@@ -50,7 +50,11 @@ func stale(v *view.View, s model.Setting) bool {
 func setInCluster(v *view.View, s model.Setting) model.Answer {
 	above := model.No
 	for _, r := range v.Record.Sets {
-		for ordinal := range r.Replicas {
+		nodes := r.Replicas
+		if live := v.Live(r.Name); live != nil {
+			nodes = max(nodes, live.Replicas) // somebody may have raised it, and only what came then may say it
+		}
+		for ordinal := range nodes {
 			p := v.Pod(r.Name, ordinal)
 			if p == nil {
 				above = model.Unknown
