@@ -131,6 +131,9 @@ func restartOnTrial(v *view.View, set string) bool {
 // external change put pods on the new one after its restart, before one of ours had joined on it.
 func evictedOnto(v *view.View, set string) bool {
 	live := v.Live(set)
+	if !view.HasMaster(v) && slices.Contains(v.Record.OnTrial, set) {
+		return false // we have given it that template, and what its node joins on is known once there is a master
+	}
 	return live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set && p.Template != live.Template })
 }
 
