@@ -112,6 +112,14 @@ func TestAKeptTableStaysWhereItIsNotKnownToBeOneOfTwo(t *testing.T) {
 		text string
 	}{
 		{"it is not known which tables there are", model.FetchUndo, func(w *world, db *model.Database) { db.Restore.Known, db.Restore.Tables = false, nil }, "the tables are not known"},
+		{"`system` may not see it (6420290169)", model.FetchDropKept, func(w *world, db *model.Database) {
+			db.Denied = hiddenSchema
+			db.Restore.Tables = slices.DeleteFunc(slices.Clone(db.Restore.Tables), func(name string) bool { return name == kept(w) })
+		}, "user system may not see each table"},
+		{"the privileges of `system` are not known", model.FetchUndo, func(w *world, db *model.Database) {
+			db.DeniedKnown = false
+			db.Restore.Tables = slices.DeleteFunc(slices.Clone(db.Restore.Tables), func(name string) bool { return name == kept(w) })
+		}, "user system may not see each table"},
 		{"a shard of the table is lost", model.FetchDropKept, func(w *world, db *model.Database) { db.Restore.Missing = append(db.Restore.Missing, "doc.t3") }, "not all primaries of doc.t3 are there"},
 		{"a shard of it is lost, and it is to come back", model.FetchUndo, func(w *world, db *model.Database) { db.Restore.Missing = append(db.Restore.Missing, kept(w)) }, "are there"},
 	} {

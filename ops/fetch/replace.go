@@ -105,14 +105,18 @@ func lostWords(t *pass.Pass, f *model.Fetch, table string) string {
 
 // nextKept begins what is done with a table that is kept, where nothing stands against it.
 func nextKept(t *pass.Pass, f *model.Fetch) {
-	d := &t.Observed.Database.Restore
+	db := &t.Observed.Database
+	d := &db.Restore
 	table := f.Rest[0]
 	kept := f.Target(table)
+	seen := slices.Contains(d.Tables, kept) && slices.Contains(d.Tables, table)
 	why := busy(t)
 	switch {
 	case why != "":
-	case !d.Known || !t.Observed.Database.FactsKnown:
+	case !d.Known || !db.FactsKnown:
 		why = "the tables are not known"
+	case !seen && (!db.DeniedKnown || len(db.Denied) > 0):
+		why = "user system may not see each table" // what it does not see may be there
 	case !slices.Contains(d.Tables, kept):
 		f.Rest, t.Record.Backups.Kept = nil, without(t.Record.Backups.Kept, kept)
 		fails(f, "there is no table "+kept)
