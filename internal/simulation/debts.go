@@ -20,7 +20,7 @@ const (
 // takesFor notes that a daemon takes the cluster for paused or released as soon as it has decided: it may be killed
 // right after the write that opens a budget.
 func (j *judge) takesFor(w *world, d *daemon) {
-	if standsStill(w, d) {
+	if handsOffNow(w, d) {
 		j.handsOff = never
 	}
 }
@@ -28,13 +28,13 @@ func (j *judge) takesFor(w *world, d *daemon) {
 // takesUp notes that a daemon has ended a pass by what came after that: one that was killed midway, or has lost the Lease
 // meanwhile, has closed no budget.
 func (j *judge) takesUp(w *world, d *daemon) {
-	if j.handsOff == never && !standsStill(w, d) {
+	if j.handsOff == never && !handsOffNow(w, d) {
 		j.handsOff = w.now
 	}
 }
 
-// standsStill: by its definition or by a command the cluster is paused or released, as the daemon was shown.
-func standsStill(w *world, d *daemon) bool {
+// handsOffNow: by its definition or by a command the cluster is paused or released, as the daemon was shown.
+func handsOffNow(w *world, d *daemon) bool {
 	by, c := d.observed.Commands, &w.commits[d.want]
 	return by.Released == "true" || c.released || by.Paused == "true" || c.paused
 }

@@ -43,7 +43,7 @@ var foundSafetyLast = []struct {
 	{"a drained node restarts, and a watch does not show that its volume has been replaced already", NewSchedule(6400053563)},
 	{"a StatefulSet that does without a disk is being recreated, and the record is lost", NewSchedule(6400003473)},
 	{"a release opens a budget, and the daemon is killed in the pass that was to close it", NewSchedule(6410393956)},
-	{"the same, and the daemon stands still until it has lost the Lease", NewSchedule(6410673761)},
+	{"the same, and the daemon pauses until it has lost the Lease", NewSchedule(6410673761)},
 	{"the cluster is released while the only pod of a group is down, and the StatefulSet controller stalls", NewSchedule(6410678145)},
 	{"the table that is kept of a replaced one is dropped, restored from a snapshot that lacks rows, and exchanged again", NewSchedule(6370007793)},
 	{"a data pod is evicted onto an untried template while the only master is away, and another group is stuck until it is back", Schedule{

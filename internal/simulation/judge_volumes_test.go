@@ -118,7 +118,7 @@ func TestABudgetThatAReleaseHasGivenBackStandsOpenUntilTheNextPushIsTakenUp(t *t
 	require.NotZero(t, w.budgets[0].allowed)
 }
 
-// Seeds 6410393956 and 6410673761: the daemon was killed, or stood still until it had lost the Lease, in the pass that was to
+// Seeds 6410393956 and 6410673761: the daemon was killed, or paused until it had lost the Lease, in the pass that was to
 // close the budget. Of one that has ended its pass the judge expects that it is closed.
 func TestABudgetThatAReleaseHasGivenBackStandsOpenUntilAPassHasEnded(t *testing.T) {
 	for _, ends := range []bool{false, true} {

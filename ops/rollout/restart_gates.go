@@ -88,18 +88,18 @@ func emptied(v *view.View, p *model.Pod) bool {
 		return false
 	}
 	drained := view.DrainedForNewVolume(v)
-	if goes := drained != nil && drained.Name == p.Name; !goes && !(view.Removes(v, p) && view.Excluded(v, p) && keepsCopiesOff(v, p)) {
+	if goes := drained != nil && drained.Name == p.Name; !goes && !drainedForFewerDisks(v, p) {
 		return false
 	}
 	node := view.NodeNamed(v, p.NodeName).ID
 	return !model.Any(v.Observed.Database.Shards, func(s *model.Shard) bool { return s.Node == node })
 }
 
-// keepsCopiesOff reports whether CrateDB itself excludes the node of a pod, as far as it is known: a pause or a person may have
-// given back what we have excluded by the record.
-func keepsCopiesOff(v *view.View, p *model.Pod) bool {
+// drainedForFewerDisks reports whether a disk of a pod is being removed, and its node is excluded by the record and, as far as
+// that is known, by CrateDB too: a pause or a person may have given back what the record has.
+func drainedForFewerDisks(v *view.View, p *model.Pod) bool {
 	db := &v.Observed.Database
-	return !db.AllocationKnown || model.InList(db.Settings.Exclude["_id"], view.NodeNamed(v, p.NodeName).ID)
+	return view.Removes(v, p) && view.Excluded(v, p) && (!db.AllocationKnown || model.InList(db.Settings.Exclude["_id"], view.NodeNamed(v, p.NodeName).ID))
 }
 
 // podWaits: a check before a pod goes down does not pass, or its absence does what nobody
