@@ -341,3 +341,16 @@ func TestThePodOfARestartIsReplacedWithoutContactOnlyWhereItsNodeMayBecomeMaster
 		assert.Equal(t, replaced, pod, "votes: %v", votes)
 	}
 }
+
+// A process that does not run cannot be asked itself, and keeps nobody waiting.
+func TestAPodInWhichCrateDBHasEndedIsReplacedWhereNobodyAnswers(t *testing.T) {
+	s := twoGroups(t)
+	s.onTemplate(map[string]string{hot: "t1", warm: "t2"})
+	s.away(warm + "-0")
+	p := s.podOf(warm + "-0")
+	p.Started, p.Waiting = s.o.At.Add(-time.Hour), "CrashLoopBackOff"
+	s.unreachable(time.Second)
+	d := s.inSync()
+	require.NotNil(t, d.Disruptive, "%v", d.Waits)
+	assert.Equal(t, []any{model.ActionReplaceStuckPod, p.Name, ""}, []any{d.Disruptive.Kind, d.Disruptive.Pod, d.Disruptive.Ask})
+}

@@ -222,7 +222,8 @@ func TestAPodThatDoesNotStartWithoutADiskGetsItAgain(t *testing.T) {
 		}
 	}
 	w.see = func(db *model.Database) {
-		if broken && w.lacks[hot+"-0"] != "" {
+		w.ended = map[string]bool{hot + "-0": broken && w.lacks[hot+"-0"] != ""}
+		if w.ended[hot+"-0"] {
 			db.Nodes = slices.DeleteFunc(db.Nodes, func(n model.Node) bool { return n.Name == hot+"/0" })
 			db.Pods = slices.DeleteFunc(db.Pods, func(a model.PodAnswer) bool { return a.Pod == hot+"-0" })
 			db.Health.Colour = model.Yellow

@@ -13,6 +13,8 @@ import (
 // toyDisks are the disks of the world's pods: those that their StatefulSets have claim templates of,
 // and of these the ones that no pod mounts.
 type toyDisks struct {
+	// ended are the pods in which CrateDB does not run for want of a disk.
+	ended map[string]bool
 	// has and lacks are the volumes of each pod, and those of them that it does not mount.
 	has, lacks map[string]string
 	// asleep are the shards on disks that pods do not mount, by node.

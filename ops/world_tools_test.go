@@ -215,10 +215,12 @@ func (s *toySession) Strings(_ context.Context, query string, arguments ...any) 
 	switch {
 	case strings.Contains(query, "['enable']"):
 		return [][]string{{s.w.allocation()}}, nil
+	case query == "SELECT master_node FROM sys.cluster" && s.w.elects():
+		return [][]string{{"n"}}, nil
 	case strings.Contains(query, "sys.nodes"):
 		var up [][]string
 		for name, pod := range s.w.pods {
-			if pod.away == 0 && !s.w.bad[pod.template] {
+			if pod.away == 0 && !s.w.bad[pod.template] && !s.w.ended[name] {
 				i := strings.LastIndexByte(name, '-')
 				up = append(up, []string{name[:i] + "/" + name[i+1:]})
 			}

@@ -40,6 +40,7 @@ var foundSafetyLast = []struct {
 	{"a node that somebody excludes by its name is away for a moment, and ours is given back", NewSchedule(6410972983)},
 	{"only a node that somebody has added was started with a live setting, and somebody has set another value", NewSchedule(6420117141)},
 	{"an upgrade stops while nobody answers, and a stuck pod of another group has just got its template", NewSchedule(6420408473)},
+	{"a stuck pod starts and its node joins, and the watch of pods shows that CrateDB has ended in it", NewSchedule(6420348925)},
 	{"a drained node restarts, and a watch does not show that its volume has been replaced already", NewSchedule(6400053563)},
 	{"a StatefulSet that does without a disk is being recreated, and the record is lost", NewSchedule(6400003473)},
 	{"a release opens a budget, and the daemon is killed in the pass that was to close it", NewSchedule(6410393956)},

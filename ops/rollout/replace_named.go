@@ -21,8 +21,7 @@ func ReplaceNamed(t *pass.Pass) {
 	if p == nil {
 		return
 	}
-	// A process that does not run cannot be asked itself.
-	a := replacement(t, p, view.ProcessRuns(p) || t.Contact() && t.SQLPod() != "")
+	a := replacement(t, p)
 	why := cmp.Or(staysAnyhow(&t.View, p), mayBeMember(&t.View, p), staysNow(t))
 	if why == "" && view.ProcessRuns(p) && a.Ask == "" {
 		why = "its process runs, and there is nobody who can be asked whether its node is a member"

@@ -53,7 +53,7 @@ func ReplaceStuck(t *pass.Pass) {
 		sayKeptVolumes(t)
 		return
 	}
-	replace(t, found, replacement(t, found, view.ProcessRuns(found))) // one that runs may be joining this moment
+	replace(t, found, replacement(t, found))
 }
 
 // replace decides that the pod is recreated on its set's live template.
@@ -155,21 +155,20 @@ func restartedPod(v *view.View, p *model.Pod) *model.Pod {
 	return own
 }
 
-// replacement recreates a pod. With asks the executor asks another node whether the one in the pod has joined meanwhile;
-// where none can be asked, that node itself whether it accepts the login of `system`. If a volume goes with the pod, it
-// looks once more whether everything is there without that.
-func replacement(t *pass.Pass, p *model.Pod, asks bool) model.Action {
+// replacement recreates a pod. The executor asks another node whether the one in the pod has joined meanwhile: also where the
+// process does not run as far as a watch shows. Where no other node can be asked, it asks that one itself whether it accepts
+// the login of `system`, if its process runs. If a volume goes with the pod, it looks once more whether everything is there
+// without that.
+func replacement(t *pass.Pass, p *model.Pod) model.Action {
 	a := model.Action{Kind: model.ActionReplaceStuckPod, Pod: p.Name, PodUID: p.UID}
 	if view.DeletedClaim(&t.View, p) != nil {
-		a.LosesVolume, a.Whole, asks = true, t.Observed.Database.AsHealthy(), true
+		a.LosesVolume, a.Whole = true, t.Observed.Database.AsHealthy()
 	}
 	ask, secret := t.SQLPod(), t.Secret(t.SystemSecret())
 	switch {
-	case !asks:
-		return a
 	case t.Contact() && ask != "":
 		a.Ask, a.NodeNames, a.Led = ask, p.NodeName, view.HasMaster(&t.View)
-	case secret.Has(access.SystemKey):
+	case (view.ProcessRuns(p) || a.LosesVolume) && secret.Has(access.SystemKey):
 		a.Ask = p.Name
 	default:
 		return a
