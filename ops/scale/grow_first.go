@@ -35,8 +35,23 @@ func RollsBack(v *view.View, set string) bool {
 // growStuck reports whether nodes are stuck on their template, all others are well, and another
 // version is desired. That comes by an upgrade, before which no other nodes are to come or to go.
 func growStuck(v *view.View, op *model.Operation) bool {
+	return upgradeNext(v) && aim.OnlyStuck(v, op.To)
+}
+
+// upgradeNext reports whether an upgrade begins as soon as no other operation is under way.
+func upgradeNext(v *view.View) bool {
 	if !v.Contact() || v.Rejected || v.Suspending || !aim.UpgradeDue(v) {
 		return false
 	}
-	return !aim.SizeFirst(v) && aim.OnlyStuck(v, op.To)
+	return !aim.SizeFirst(v)
+}
+
+// upgradeFirst reports whether a shrink waits for what only an upgrade brings: a node is stuck whose correction is of
+// another version, or copies are missing that no older node may take from a newer one. A pod that is to leave and in
+// which CrateDB never started is not waited for.
+func upgradeFirst(v *view.View) bool {
+	awaited := func(p *model.Pod) bool {
+		return !p.Ready && (p.Ordinal < view.Target(v, p.Set) || !view.NeverStarted(v, p))
+	}
+	return upgradeNext(v) && (aim.OnlyStuck(v, aim.Present(v)) && v.AnyPod(awaited) || view.OnlyUpgradeMakesCopies(v))
 }

@@ -125,6 +125,11 @@ func shrinkReading(t *pass.Pass, sets []model.RecordedSet) bool {
 // copies that are missing, and they run an older version. Masters would wait for those copies for ever.
 func dataFirst(v *view.View, sh *model.Shrink) bool { return sh.Masters && view.YellowByLeaving(v) }
 
+// nodesOrUpgradeFirst reports whether a shrink waits for what another operation brings.
+func nodesOrUpgradeFirst(v *view.View, sh *model.Shrink) bool {
+	return NeedsNodesFirst(v) || dataFirst(v, sh) || upgradeFirst(v)
+}
+
 // allStay: none of the nodes has been taken out of its StatefulSet yet.
 func allStay(v *view.View, op *model.Operation) bool {
 	switch sh := op.Shrink; op.Step {
@@ -154,7 +159,7 @@ func Shrink(t *pass.Pass) {
 	op.Revision, op.To = t.Desired.Revision, shrunk(&t.View, op)
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To && !losesVolume(&t.View, sh)
-	back := retargeted || NeedsNodesFirst(&t.View) || dataFirst(&t.View, sh) || drainNotDesired(&t.View, sh)
+	back := retargeted || nodesOrUpgradeFirst(&t.View, sh) || drainNotDesired(&t.View, sh)
 	// So does one for which a pod is missing that does not come back before its StatefulSet is recreated.
 	held := view.AnyBehindMissingDisk(&t.View)
 	back = aim.DrainStops(&t.View) || held || back && !view.Refilled(&t.View)
@@ -230,7 +235,7 @@ func nextShrink(t *pass.Pass, op *model.Operation) {
 	}
 	sets := ToShrink(&t.View, sh.Masters)
 	switch {
-	case aim.DrainStops(&t.View), NeedsNodesFirst(&t.View), dataFirst(&t.View, sh):
+	case aim.DrainStops(&t.View), nodesOrUpgradeFirst(&t.View, sh):
 		shrinkEnds(t, op)
 		return
 	case len(sets) == 0:

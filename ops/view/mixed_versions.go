@@ -23,6 +23,12 @@ func YellowByVersion(v *View) map[string]bool {
 	return onlyByVersion(v, false)
 }
 
+// OnlyUpgradeMakesCopies reports whether all that is missing are such copies, whatever is under way, and not all nodes that
+// could take them are to leave.
+func OnlyUpgradeMakesCopies(v *View) bool {
+	return onlyByVersion(v, false) != nil && !YellowByLeaving(v)
+}
+
 // YellowByLeaving reports whether only nodes that are to leave could take the missing copies, and
 // these run an older version: a group that left the definition together with the upgrade was
 // not upgraded. Once they are gone a range of replicas wants fewer copies.
