@@ -77,7 +77,7 @@ var rules = append(asking(), []mutation{
 	silenced("unreplicated-tables", "Unreplicated", "ops", beforeAPod),
 	silenced("no-node-fits", "NodeFits", "ops", beforeAPod),
 	silenced("controller-behind", "ControllerBehind", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
-	{"pod-returns", "downStep", "t.Wait(podReturns(r.Pod, state, p))", "_ = state", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
+	{"pod-returns", "awaitPod", "t.Wait(podReturns(pod, state, p))", "_ = state", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},
 	silenced("stable-for", "StableFor", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	{"restart-stopped", "stoppedStep", "t.Refuse(stopped(&t.View, op, p))", "", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
 	{"hold-hidden", "takePod", "t.Refuse(gates.HoldHidden())", "", "ops", "TestAnAllocationLockThatATransientValueHidesIsTakenBackAndSaid"},

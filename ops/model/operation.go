@@ -38,9 +38,17 @@ func (e *Explanation) Words() string {
 	return words
 }
 
+// Going are the pods that go down together: those of a zone, or one.
+func (r *Restart) Going() []PodRef {
+	if len(r.Pods) > 0 {
+		return r.Pods
+	}
+	return []PodRef{{Name: r.Pod, UID: r.PodUID}}
+}
+
 // Where reports whether this pod is being restarted.
 func (r *Restart) Where(pod string) bool {
-	return r.Pod == pod || slices.ContainsFunc(r.Pods, func(ref PodRef) bool { return ref.Name == pod })
+	return slices.ContainsFunc(r.Going(), func(ref PodRef) bool { return ref.Name == pod })
 }
 
 // Words says from what to what it goes.

@@ -145,7 +145,7 @@ func followed(t *pass.Pass) *model.Operation {
 // desired, and on what it had before it may.
 func goesWithItsSet(v *view.View, op *model.Operation) bool {
 	r := op.Restart
-	if r.Set == "" || v.DesiredSet(r.Set) != nil || isBack(v, r) {
+	if r.Set == "" || v.DesiredSet(r.Set) != nil || isBack(v, model.PodRef{Name: r.Pod, UID: r.PodUID}) {
 		return false
 	}
 	return op.Step == model.StepStopped || op.Step == model.StepDown

@@ -1,7 +1,9 @@
 package rollout
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"stevedore.dev/stevedore/ops/aim"
@@ -23,7 +25,7 @@ func lockStep(t *pass.Pass, op *model.Operation) {
 	p := view.PodNamed(&t.View, r.Pod)
 	live := t.Live(h.Set)
 	switch {
-	case t.Rejected, live == nil, !stillToGo(&t.View, p, r.PodUID), !zoneStillToGo(&t.View, r):
+	case t.Rejected, live == nil, !stillToGo(&t.View, r):
 		op.Step = model.StepReturn
 	case t.Suspending && view.Removes(&t.View, p):
 		op.Step = model.StepReturn // a pod that comes of the resume comes with all its disks
@@ -44,11 +46,7 @@ func lockStep(t *pass.Pass, op *model.Operation) {
 		// The template is to do without the disk for the moment in which the pod is made.
 	default:
 		op.Step, r.Since = model.StepDown, t.Now
-		if len(r.Pods) > 0 {
-			deleteZone(t, r)
-		} else {
-			deletePod(t, p)
-		}
+		takeDown(t, r)
 	}
 }
 
@@ -80,55 +78,72 @@ func podReturns(pod, state string, p *model.Pod) gates.Reason {
 	return gates.PodReturns(pod, state)
 }
 
-func deletePod(t *pass.Pass, p *model.Pod) {
-	drained := ""
-	if view.Removes(&t.View, p) && view.Excluded(&t.View, p) {
-		drained = t.Record.Exclusions.IDs
+// takeDown decides that the pods which go together go now.
+func takeDown(t *pass.Pass, r *model.Restart) {
+	db := &t.Observed.Database
+	a := model.Action{
+		Kind: model.ActionRestartZone, Zone: r.Zone, Pod: r.Pod, SystemSecret: t.SystemSecret(),
+		Pods:       strings.Join(model.Texts(r.Pods, func(ref *model.PodRef) string { return ref.Name + "/" + ref.UID }), ","),
+		Allocation: setting.LockedAllocation, Members: aim.Members(&t.View), Green: db.Health.Colour == model.Green, Whole: db.AsHealthy(),
 	}
-	t.Decision.Disruptive = &model.Action{
-		NodeIDs: drained,
-		Kind:    model.ActionRestartPod, Pod: p.Name, PodUID: p.UID, SystemSecret: t.SystemSecret(),
-		Allocation: setting.LockedAllocation, Members: aim.Members(&t.View), NodeNames: p.NodeName, LosesVolume: view.DeletedClaim(&t.View, p) != nil, Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(), Unready: !p.Ready,
+	if p := view.PodNamed(&t.View, r.Pod); r.Zone == "" {
+		a.Kind, a.PodUID, a.NodeNames, a.Unready = model.ActionRestartPod, p.UID, p.NodeName, !p.Ready
+		a.LosesVolume = view.DeletedClaim(&t.View, p) != nil
+		if view.Removes(&t.View, p) && view.Excluded(&t.View, p) {
+			a.NodeIDs = t.Record.Exclusions.IDs
+		}
 	}
+	t.Decision.Disruptive = &a
 }
 
-// downStep waits until the pod has gone, is back and has joined.
+// downStep waits until the pods that go together have gone, are back and have joined. One of several that a kill has
+// left standing stays outdated, and goes later.
 func downStep(t *pass.Pass, op *model.Operation) {
 	r := op.Restart
-	if len(r.Pods) > 0 {
-		zoneDownStep(t, op)
-		return
+	there, healed, away := 0, !t.Rejected, ""
+	var back []string
+	for _, ref := range r.Going() {
+		switch p := view.PodNamed(&t.View, ref.Name); {
+		case seemsThere(t, r, ref):
+			there++
+		case isBack(&t.View, ref):
+			back = append(back, p.UID)
+		default:
+			healed = healed && p != nil && p.UID != ref.UID && view.HealedByRestart(&t.View, p)
+			away = cmp.Or(away, ref.Name)
+		}
 	}
-	p := view.PodNamed(&t.View, r.Pod)
-	if seemsThere(t, r, p) {
+	switch {
+	case there == len(r.Going()):
 		// It was decided and was not done, or is not seen yet.
-		waits := !mayStillGo(t, r) || !view.Outdated(&t.View, p) || podWaits(t, op, p, setting.LockedAllocation)
+		p := view.PodNamed(&t.View, r.Pod)
+		waits := !mayStillGo(t, r) || !stillToGo(&t.View, r) || podWaits(t, op, p, setting.LockedAllocation)
 		if waits || view.Removes(&t.View, p) && !narrowed(t, r, p) {
 			op.Step, r.Unseen = model.StepReturn, true
 			return
 		}
-		deletePod(t, p)
-		return
-	}
-	made := p != nil && p.UID != r.PodUID
-	if back := isBack(&t.View, r); back || made && !t.Rejected && view.HealedByRestart(&t.View, p) {
-		// One that is back is done; one that another definition may make ready goes from
-		// the first gate on.
-		if back {
-			r.Done = append(slices.Clone(r.Done), p.UID)
-		}
+		takeDown(t, r)
+	case away == "", there == 0 && healed:
+		// What is back is done; what another definition may make ready goes from the first gate on.
+		r.Done = append(slices.Clone(r.Done), back...)
 		op.Step = model.StepReturn
-		return
+	default:
+		awaitPod(t, op, away)
 	}
-	state := view.State(&t.View, r.Pod, p)
+}
+
+// awaitPod waits for a pod that went. The first one on a new template has its time.
+func awaitPod(t *pass.Pass, op *model.Operation, pod string) {
+	p := view.PodNamed(&t.View, pod)
+	state := view.State(&t.View, pod, p)
 	if state == "" {
 		state = "it is ready, and its node has not joined yet"
 	}
-	t.Wait(podReturns(r.Pod, state, p))
+	t.Wait(podReturns(pod, state, p))
 	if p == nil || !p.Ready {
 		t.AtLeast = model.First(t.Policy.Poll, model.DefaultPoll) // Kubernetes says when it is ready
 	}
-	sayAway(t, r.Pod)
+	sayAway(t, pod)
 	// One that is ready has found a master: without contact nobody can say more of it.
 	unasked := !t.Contact() && p != nil && p.Ready
 	if !unasked && hadItsTime(&t.View, op, p) && !verified(&t.View, op) {
@@ -173,48 +188,53 @@ func mayStillGo(t *pass.Pass, r *model.Restart) bool {
 	return mayGo(t) && t.Elapsed(r.Since) <= view.PodLimit(&t.View)
 }
 
-// isBack reports whether the pod was recreated and has joined. Of a pod that is to leave the node
+// isBack reports whether a pod was recreated and has joined. Of a pod that is to leave the node
 // is enough: no desired template makes it ready.
-func isBack(v *view.View, r *model.Restart) bool {
-	p := view.PodNamed(v, r.Pod)
-	return p != nil && p.UID != r.PodUID && (view.Joined(v, p) || view.LeavesNotReady(v, p))
+func isBack(v *view.View, ref model.PodRef) bool {
+	p := view.PodNamed(v, ref.Name)
+	return p != nil && p.UID != ref.UID && (view.Joined(v, p) || view.LeavesNotReady(v, p))
 }
 
-// seemsThere reports whether the pod that is to be deleted is still there. If the database lacks its node it is
+// seemsThere reports whether a pod that is to be deleted is still there. If the database lacks its node it is
 // not: the pod was deleted and the watch is late, or its process has ended. Either way it is the pod that is down,
 // and the allocation lock stays until it is back.
-func seemsThere(t *pass.Pass, r *model.Restart, p *model.Pod) bool {
-	if p == nil || p.UID != r.PodUID || p.Terminating || r.Gone {
+func seemsThere(t *pass.Pass, r *model.Restart, ref model.PodRef) bool {
+	p := view.PodNamed(&t.View, ref.Name)
+	if p == nil || p.UID != ref.UID || p.Terminating || r.Gone {
 		return false
 	}
 	return !mayGo(t) || !t.Contact() || !view.Absent(&t.View, p.NodeName)
+}
+
+// stillToGo reports whether all that go together are still there and may go.
+func stillToGo(v *view.View, r *model.Restart) bool {
+	for _, ref := range r.Going() {
+		p := view.PodNamed(v, ref.Name)
+		if p == nil || p.UID != ref.UID || p.Terminating || !view.Outdated(v, p) {
+			return false
+		}
+		if r.Zone != "" && (Zone(v, p) != r.Zone || view.DeletedClaim(v, p) != nil) {
+			return false
+		}
+	}
+	return r.Zone == "" || maySpare(v, r.Set, r.Zone, r.Pods)
 }
 
 // wentUnseen reports whether a pod that was thought to stand has gone after all: the watch had
 // not shown its deletion yet while the database already lacked its node. Until it is back it is
 // the pod that is down, and has its time to join.
 func wentUnseen(v *view.View, r *model.Restart) bool {
-	if !r.Unseen {
-		return false
-	}
-	gone := func(name, uid string) bool {
-		p := view.PodNamed(v, name)
-		if p == nil || p.UID == uid {
-			return p == nil
-		}
-		return !view.Joined(v, p) && !view.LeavesNotReady(v, p) && !view.HealedByRestart(v, p)
-	}
-	if len(r.Pods) == 0 {
-		return gone(r.Pod, r.PodUID)
-	}
-	return slices.ContainsFunc(r.Pods, func(ref model.PodRef) bool { return gone(ref.Name, ref.UID) })
+	return r.Unseen && slices.ContainsFunc(r.Going(), func(ref model.PodRef) bool {
+		p := view.PodNamed(v, ref.Name)
+		return p == nil || p.UID != ref.UID && !isBack(v, ref) && !view.HealedByRestart(v, p)
+	})
 }
 
 // verified: the set's template is the one that the pod ran before, or another pod
-// has joined on it.
+// has joined on it, as before a zone goes.
 func verified(v *view.View, op *model.Operation) bool {
 	live := v.Live(op.Restart.Set)
-	return live == nil || live.Template == op.Restart.Template || othersJoined(v, op.Restart)
+	return live == nil || op.Restart.Zone != "" || live.Template == op.Restart.Template || othersJoined(v, op.Restart)
 }
 
 // othersJoined reports whether the node of a pod that this restart has not just recreated has joined on the template of

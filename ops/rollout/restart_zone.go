@@ -4,10 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/model"
-	"stevedore.dev/stevedore/ops/pass"
-	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
 )
 
@@ -100,76 +97,4 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 		}
 	}
 	return true
-}
-
-// stillToGo reports whether the chosen pod is still there and still outdated.
-func stillToGo(v *view.View, p *model.Pod, uid string) bool {
-	return p != nil && p.UID == uid && !p.Terminating && view.Outdated(v, p)
-}
-
-// zoneStillToGo reports whether all that go together are still there and may go.
-func zoneStillToGo(v *view.View, r *model.Restart) bool {
-	if len(r.Pods) == 0 {
-		return true // one goes alone
-	}
-	for _, ref := range r.Pods {
-		p := view.PodNamed(v, ref.Name)
-		if !stillToGo(v, p, ref.UID) || Zone(v, p) != r.Zone || view.DeletedClaim(v, p) != nil {
-			return false
-		}
-	}
-	return maySpare(v, r.Set, r.Zone, r.Pods)
-}
-
-func deleteZone(t *pass.Pass, r *model.Restart) {
-	refs := make([]string, 0, len(r.Pods))
-	for _, ref := range r.Pods {
-		refs = append(refs, ref.Name+"/"+ref.UID)
-	}
-	t.Decision.Disruptive = &model.Action{
-		Kind: model.ActionRestartZone, Zone: r.Zone, Pod: r.Pod, Pods: strings.Join(refs, ","), SystemSecret: t.SystemSecret(),
-		Allocation: setting.LockedAllocation, Members: aim.Members(&t.View), Green: t.Observed.Database.Health.Colour == model.Green, Whole: t.Observed.Database.AsHealthy(),
-	}
-}
-
-// zoneDownStep waits until the pods have gone, are back and have joined. One that a kill has left
-// standing stays outdated, and goes later.
-func zoneDownStep(t *pass.Pass, op *model.Operation) {
-	r := op.Restart
-	var back []string
-	stillThere, waits, state, healed := 0, "", "", true
-	for _, ref := range r.Pods {
-		p := view.PodNamed(&t.View, ref.Name)
-		switch {
-		case p != nil && p.UID == ref.UID && !p.Terminating:
-			stillThere++
-		case p != nil && p.UID != ref.UID && view.Joined(&t.View, p):
-			back = append(back, p.UID)
-		default:
-			healed = healed && p != nil && p.UID != ref.UID && view.HealedByRestart(&t.View, p)
-			if waits == "" {
-				waits, state = ref.Name, view.State(&t.View, ref.Name, p)
-			}
-		}
-	}
-	switch {
-	case stillThere == len(r.Pods):
-		// It was decided and was not done, or is not seen yet.
-		p := view.PodNamed(&t.View, r.Pod)
-		if p == nil || !mayStillGo(t, r) || !zoneStillToGo(&t.View, r) || podWaits(t, op, p, setting.LockedAllocation) {
-			op.Step, r.Unseen = model.StepReturn, true
-			return
-		}
-		deleteZone(t, r)
-	case waits == "" || stillThere == 0 && healed && !t.Rejected:
-		// All are back, or another definition may make the rest ready.
-		r.Done = append(slices.Clone(r.Done), back...)
-		op.Step = model.StepReturn
-	default:
-		if state == "" {
-			state = "it is ready, and its node has not joined yet"
-		}
-		t.Wait(podReturns(waits, state, view.PodNamed(&t.View, waits)))
-		sayAway(t, waits)
-	}
 }
