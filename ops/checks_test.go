@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops/check"
+	"stevedore.dev/stevedore/ops/lifecycle"
 	"stevedore.dev/stevedore/ops/rollout"
 	"stevedore.dev/stevedore/ops/scale"
-	"stevedore.dev/stevedore/ops/volume"
 )
 
 var update = flag.Bool("update", false, "write docs/checks.md from the lists of checks")
@@ -26,11 +26,13 @@ var moves = []struct {
 	list       []check.Check
 }{
 	{"Before a pod is restarted", "Asked before the allocation lock is set, under it, and once more until the pod is gone.", rollout.BeforePod},
-	{"Between two pods, and at the end of a restart", "The time that `stable-for` waits counts from the first pass in which all of them are met.", rollout.BeforeEnd},
-	{"Before a disk is added", "Asked before the StatefulSet is recreated with it. Its pods restart next, each after the checks of a restart.", volume.BeforeDisks},
+	{"Between two pods, and at the end of a restart", "The time that `stable-for` waits counts from the first pass in which all of them are met.", check.Whole},
+	{"Before a disk is added", "Asked before the StatefulSet is recreated with it. Its pods restart next, each after the checks of a restart.", check.Whole},
 	{"Before nodes are added", "Health is none of them: a new node may be what a cluster needs to repair itself. The licence and the claims of the new pods are looked at afterwards.", scale.BeforeGrow},
 	{"Before nodes are drained, and before each step of a drain", "A pod that is to leave, and in which CrateDB never started, is not expected.", scale.BeforeStep},
 	{"Before nodes are drained, after those", "The forecast of the drain comes last.", scale.BeforeDrain},
+	{"Before a cluster is suspended", "One reading over all groups decides. A yellow may go: its primaries are all there, and some yellows never end. A missing node is no reason to wait either.", lifecycle.BeforeSuspend},
+	{"Before a resume ends", "A yellow that waiting does not end is accepted once it has lasted for `stableFor`.", lifecycle.AfterResume},
 }
 
 func page() string {

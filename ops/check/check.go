@@ -5,6 +5,8 @@
 package check
 
 import (
+	"slices"
+
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -56,6 +58,17 @@ func Questions() (all []Check) {
 	}
 	return all
 }
+
+// What several moves ask.
+var (
+	// Reading is a whole and fresh reading, in which everything is there: without one nothing is known to be well.
+	Reading = []Check{Contact, FreshReading, NodesKnown, GatewayRecovered, TablesKnown, NodesJoined, NodeNames}
+	// Copies is that every copy is where it is to be, and may be recreated.
+	Copies = []Check{ShardsMoving, AllocationEnabled, HealthGreen, ClusterHealth, ReplicasComplete}
+	// Whole is asked between two pods, at the end of a restart, and before a StatefulSet gets further disks: its pods are to
+	// restart next, and while they have not, one that vanishes comes back in a roundabout way only.
+	Whole = slices.Concat(Reading, []Check{OtherPods}, Copies)
+)
 
 // rules are the gates of the checks.
 var rules = [checks]*gates.Rule{

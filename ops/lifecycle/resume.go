@@ -6,6 +6,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/aim"
 	"stevedore.dev/stevedore/ops/budget"
+	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -97,18 +98,17 @@ func mastersWait(t *pass.Pass) bool {
 	return true
 }
 
-// everythingWaits until all nodes have joined, the gateway has recovered and no copy
-// is missing that waiting could bring back. A settled yellow has to have lasted
-// for stableFor: right after a start no copy is on its way yet.
+// AfterResume is asked until the cluster is what it was: no copy is missing that waiting could bring back.
+var AfterResume = []check.Check{check.Contact, check.NodesJoined, check.GatewayRecovered, check.HealthGreen}
+
+// everythingWaits asks AfterResume. A settled yellow has to have lasted for stableFor: right after a
+// start no copy is on its way yet.
 func everythingWaits(t *pass.Pass) bool {
-	db, since := &t.Observed.Database, t.Observed.Stable.Since
-	h, c := &db.Health, t.Nodes(t.Record.Sets)
+	since := t.Observed.Stable.Since
 	left := model.First(t.Desired.Operations.StableFor, t.Policy.StableFor, model.DefaultStableFor) - t.Elapsed(since)
 	stable := !since.IsZero() && left <= 0
-	waits := t.Waits(gates.Contact(t.Contact(), db.Error)) ||
-		t.Waits(gates.Joined(c.Joined, c.Expected, c.NotJoined, c.NotJoinedWhy)) ||
-		t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", db.Recovered == model.No, c.Joined, c.Expected)) ||
-		t.Waits(gates.HealthGreen(h.Colour.String(), stable && budget.Settled(&t.View), h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View)))
+	m := check.Move{Nodes: t.Nodes(t.Record.Sets), SettledYellow: stable && budget.Settled(&t.View)}
+	waits := m.Stop(t, AfterResume)
 	if waits && !since.IsZero() {
 		t.EndsIn(left) // nothing where it is stable
 	}

@@ -10,6 +10,7 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
+	"stevedore.dev/stevedore/ops/check"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
@@ -123,9 +124,13 @@ func StartSuspend(t *pass.Pass) bool {
 	return true
 }
 
-// suspendWaits are the gates before all nodes go. One reading over all groups
-// decides, and a yellow may go: its primaries are all there, and some yellows
-// never end. A missing node is none of the gates either.
+// BeforeSuspend is asked before all nodes go. One reading over all groups decides, and a yellow may
+// go: its primaries are all there, and some yellows never end. A missing node is none of the gates either.
+var BeforeSuspend = []check.Check{
+	check.Contact, check.FreshReading, check.GatewayRecovered, check.TablesKnown, check.NoSnapshot, check.ShardsMoving, check.HealthGreen,
+}
+
+// suspendWaits asks BeforeSuspend, and looks at groups that are to go and at claims.
 func suspendWaits(t *pass.Pass) bool {
 	for _, s := range t.Record.Sets {
 		if t.DesiredSet(s.Name) == nil {
@@ -133,23 +138,12 @@ func suspendWaits(t *pass.Pass) bool {
 			return true
 		}
 	}
-	db := &t.Observed.Database
-	if claimStops(t, "") || t.Waits(gates.Contact(t.Contact(), db.Error)) ||
-		t.Waits(gates.FreshReading(t.Elapsed(db.At), model.First(t.Policy.ReadingAge, model.DefaultReadingAge))) {
-		return true
-	}
-	h, c := &db.Health, t.Nodes(t.Record.Sets)
-	switch {
-	case t.Waits(gates.Recovered(db.Recovered == model.Yes && db.MasterNode != "", db.Recovered == model.No, c.Joined, c.Expected)),
-		t.Waits(gates.DetailKnown(db.TablesKnown, db.TablesWhy())),
-		t.Waits(view.SnapshotWaits(&t.View)),
-		t.Waits(gates.ShardsMoving(db.Relocating, db.Initializing)),
-		t.Waits(gates.HealthGreen(h.Colour.String(), true, h.Missing, h.Underreplicated, h.Tables, aim.MissingWhy(&t.View))),
-		t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))):
+	m := check.Move{Nodes: t.Nodes(t.Record.Sets), SettledYellow: true}
+	if claimStops(t, "") || m.Stop(t, BeforeSuspend) {
 		return true
 	}
 	// The lock of a restart is given back first.
-	return t.Record.Lock != nil
+	return t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))) || t.Record.Lock != nil
 }
 
 // claimStops: a pod of the set, or any with "", would lose its volume: its claim is being deleted.

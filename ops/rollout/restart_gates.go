@@ -45,23 +45,14 @@ func NodesAsked(d *model.Desired, r *model.Record) bool {
 	return r.Operation.Step == model.StepNext || r.Operation.Step == model.StepLock
 }
 
-// A whole and fresh reading, in which everything is there: without one nothing is known to
-// be well.
 var (
-	reading = []check.Check{
-		check.Contact, check.FreshReading, check.NodesKnown, check.GatewayRecovered, check.TablesKnown, check.NodesJoined, check.NodeNames,
-	}
-	// BeforeEnd is asked between two pods, and at the end of a restart.
-	BeforeEnd = slices.Concat(reading, []check.Check{check.OtherPods}, copies)
 	// BeforePod is asked before a pod goes down, before the allocation lock and under it.
-	BeforePod = slices.Concat(reading, []check.Check{check.NodesAnswer, check.OtherPods}, copies, []check.Check{
+	BeforePod = slices.Concat(check.Reading, []check.Check{check.NodesAnswer, check.OtherPods}, check.Copies, []check.Check{
 		check.AllocationKnown, check.NoSnapshot}, check.Questions(), []check.Check{
 		check.MasterStable, check.VolumeStays, check.Unreplicated, check.NodeFits,
 	})
-	// Every copy is where it is to be, and may be recreated.
-	copies = []check.Check{check.ShardsMoving, check.AllocationEnabled, check.HealthGreen, check.ClusterHealth, check.ReplicasComplete}
 	// whoIsThere is what a restart says that waits for another pod.
-	whoIsThere = append(slices.Clone(reading), check.OtherPods)
+	whoIsThere = append(slices.Clone(check.Reading), check.OtherPods)
 )
 
 // move is what the checks are asked about. A pod that is about to go waits for all others;
@@ -118,7 +109,7 @@ func podWaits(t *pass.Pass, op *model.Operation, p *model.Pod, allocation string
 func endWaits(t *pass.Pass) bool {
 	m := move(t, nil, setting.NormalAllocation)
 	m.SettledYellow = m.SettledYellow || t.AnyPod(func(p *model.Pod) bool { return emptied(&t.View, p) }) // that pod is next
-	return m.Stop(t, BeforeEnd)
+	return m.Stop(t, check.Whole)
 }
 
 // othersWait says what a restart waits for where that lasts: a pod that is away.

@@ -16,13 +16,6 @@ import (
 // A further disk comes with a StatefulSet that is recreated around its pods, and then with the
 // restart of each pod. In between the set is mixed: see view.LacksDisk.
 
-// BeforeDisks is asked before a StatefulSet gets further disks: its pods are to restart next, and
-// while they have not, one that vanishes comes back in a roundabout way only.
-var BeforeDisks = []check.Check{
-	check.Contact, check.FreshReading, check.NodesKnown, check.GatewayRecovered, check.TablesKnown, check.NodesJoined, check.NodeNames,
-	check.OtherPods, check.ShardsMoving, check.AllocationEnabled, check.HealthGreen, check.ClusterHealth, check.ReplicasComplete,
-}
-
 // StartReturn recreates a StatefulSet with the disks that all its pods have, where one of them does
 // not come back otherwise, and says whether that is due. It comes before all else, whatever is refused. Where there is no
 // master so does that of one of which a pod has a disk: it is not recreated without that, and may be the master.
@@ -78,7 +71,7 @@ func disksWait(t *pass.Pass, set string) bool {
 		Nodes: t.NodesTolerated(nil, t.Record.Sets), Allocation: setting.NormalAllocation,
 		SettledYellow: t.Desired.Operations.SettledYellow == "proceed",
 	}
-	if !m.Stop(t, BeforeDisks) {
+	if !m.Stop(t, check.Whole) {
 		return false
 	}
 	t.Wait(gates.SetRecreated(set, "it gets a further disk, and its pods restart for that"))
