@@ -30,5 +30,5 @@ var replacedTables = []mutation{
 	{"a claim that waits for its volume shows nothing", "volume.next", "of.done(g) && g.Phase == \"Bound\"", "of.done(g)", "ops", "TestTheFirstClaimGrowsAlone"},
 	{"a database has stood up to the last reading", "LastedFor", "-v.Elapsed(v.Observed.Database.At)", "", "ops", "TestHowLongTheDatabaseHasStoodIsCountedUpToTheLastReading"},
 	{"what has waited goes first", "goesFirst", "f.Held = late", "return false", "ops", "TestACopyMakesWayForAnOperation"},
-	{"masters have no room", "roomFor", "if view.Master(v, n.Name) {", "if false {", "ops/fetch", "TestOnlyTheDisksOfDataNodesAreRoomForTables"},
+	{"masters have no room", "roomFor", "if p := view.PodOf(v, n); p != nil && !view.HoldsData(v, p) {", "if false {", "ops/fetch", "TestOnlyTheDisksOfDataNodesAreRoomForTables"},
 }

@@ -407,7 +407,7 @@ func roomFor(v *view.View) (bytes int64, limited bool, unknown string) {
 	}
 	for n := range model.Each(db.Nodes) {
 		disks, known := n.FileSystems()
-		if view.Master(v, n.Name) {
+		if p := view.PodOf(v, n); p != nil && !view.HoldsData(v, p) {
 			continue
 		}
 		if !known {

@@ -110,7 +110,7 @@ func keepsDisk(t *pass.Pass, op *model.Operation) {
 		return // what is not known keeps nothing
 	}
 	for p := range model.Each(v.Observed.Pods) {
-		if p.UID == r.Removes && carriesData(v, p) && !emptied(v, p) {
+		if p.UID == r.Removes && view.HoldsData(v, p) && !emptied(v, p) {
 			r.Removes, r.Narrow = "", false
 			if x := t.Record.Exclusions; x != nil && x.Replaces == p.UID {
 				model.Own(&t.Record.Exclusions).Replaces = "" // it is given back

@@ -15,19 +15,13 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// carriesData reports whether copies may be on the node in the pod.
-func carriesData(v *view.View, p *model.Pod) bool {
-	w := v.DesiredSet(p.Set)
-	return w == nil || w.Data
-}
-
 // forecastOf says what happens to tables while a pod is away.
 func forecastOf(v *view.View, p *model.Pod) capacity.RestartForecast {
 	db := &v.Observed.Database
 	var away, data []*model.Node
 	for n := range model.Each(db.Nodes) {
 		in := view.PodOf(v, n)
-		if in != nil && !carriesData(v, in) {
+		if in != nil && !view.HoldsData(v, in) {
 			continue
 		}
 		if n.Name == p.NodeName {

@@ -102,7 +102,7 @@ func podWaits(t *pass.Pass, op *model.Operation, p *model.Pod, allocation string
 		return true
 	}
 	// What `system` may not see may be on the disk that the pod comes back without.
-	return view.Removes(&t.View, p) && carriesData(&t.View, p) && access.TablesMayBeHidden(t)
+	return view.Removes(&t.View, p) && view.HoldsData(&t.View, p) && access.TablesMayBeHidden(t)
 }
 
 // endWaits: a check between two pods does not pass.

@@ -122,10 +122,8 @@ func dataNodes(v *View) map[string]dataNode {
 	nodes := make(map[string]dataNode, len(v.Observed.Database.Nodes))
 	for n := range model.Each(v.Observed.Database.Nodes) {
 		p := PodOf(v, n)
-		if p != nil {
-			if w := v.DesiredSet(p.Set); w != nil && !w.Data {
-				continue
-			}
+		if p != nil && !HoldsData(v, p) {
+			continue
 		}
 		nodes[n.ID] = dataNode{version: n.Version, node: n, leaves: p != nil && p.Ordinal >= Target(v, p.Set)}
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -15,18 +16,9 @@ func Data(v *View, s model.RecordedSet) bool {
 	return s.Group != names.MasterGroup || v.Record.Pins.MasterGroup == names.MasterGroup
 }
 
-// Master reports whether a node takes no shard: its pod is one of a group without data.
-func Master(v *View, nodeName string) bool {
-	return v.AnyPod(func(p *model.Pod) bool {
-		if p.NodeName != nodeName {
-			return false
-		}
-		if w := v.DesiredSet(p.Set); w != nil {
-			return !w.Data
-		}
-		s := Recorded(v.Record.Sets, p.Set)
-		return s != nil && !Data(v, *s)
-	})
+// HoldsData reports whether shards may be on the node in a pod.
+func HoldsData(v *View, p *model.Pod) bool {
+	return Data(v, *cmp.Or(Recorded(v.Record.Sets, p.Set), &model.RecordedSet{Name: p.Set}))
 }
 
 // Unequal reports whether a set is still to come, to go, to grow or to shrink. The rendered
