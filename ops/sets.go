@@ -96,7 +96,7 @@ func initialMasters(v *view.View, set string) bool {
 func effective(t *pass.Pass) {
 	// An upgrade is made at the present size.
 	present := view.Restarting(&t.View) && view.Unequal(&t.View)
-	resized := aim.Growing(&t.View) || aim.Shrinking(&t.View) || view.Unequal(&t.View) && !present
+	resized := t.Record.Operation.Is(model.OperationGrow) || aim.Shrinking(&t.View) || view.Unequal(&t.View) && !present
 	kept := t.Rejected || t.Suspending || resized || setting.SettingsFirst(&t.View)
 	aim.NoteVerified(t)
 	aim.NoteTrial(t, "") // what an external change has put on trial since counts for the next one
@@ -182,7 +182,7 @@ func templateWaits(v *view.View, set string, restarted bool, forward string) boo
 	if !view.PendingRestart(v, set) || aim.Unstarted(v) {
 		return false
 	}
-	if !restarted || aim.UpgradeDue(v) && !view.Upgrading(v) || aim.OtherTrialFirst(v, set) {
+	if !restarted || aim.UpgradeDue(v) && !v.Record.Operation.Is(model.OperationUpgrade) || aim.OtherTrialFirst(v, set) {
 		return true
 	}
 	return aim.ReadyUnasked(v, set) && (forward != "" || !view.Unreachable(v))

@@ -2,8 +2,8 @@ package access
 
 import (
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
-	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
 )
 
@@ -33,5 +33,5 @@ func ReadyMaster(t *pass.Pass) (string, bool) {
 // Down reports whether the cluster is suspended or being stopped: it is right that nobody
 // answers.
 func Down(v *view.View) bool {
-	return len(v.Record.Suspended) > 0 && (v.Record.Operation == nil || setting.SuspensionRuns(v))
+	return len(v.Record.Suspended) > 0 && (v.Record.Operation == nil || v.Record.Operation.Is(model.OperationSuspend))
 }

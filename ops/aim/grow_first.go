@@ -105,7 +105,7 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 // upgradedVolume reports whether the upgrade that is under way has started its version on a volume
 // of the set, by what the claims say: the pods that are seen may be of before.
 func upgradedVolume(v *view.View, set string) bool {
-	return view.Upgrading(v) && model.Any(v.Observed.Claims, func(c *model.Claim) bool {
+	return v.Record.Operation.Is(model.OperationUpgrade) && model.Any(v.Observed.Claims, func(c *model.Claim) bool {
 		return c.Set == set && c.Version != "" && gates.CompareMinor(c.Version, v.Record.Operation.Upgrade.OldVersion) > 0
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
-	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
 	"stevedore.dev/stevedore/render/definition"
 )
@@ -64,7 +63,7 @@ func RefuseDefinition(t *pass.Pass) {
 		if Shrinking(&t.View) && t.Record.Operation.Shrink.Set == live.Name && live.Replicas <= t.Record.Operation.Shrink.Before {
 			continue // it is about to be made smaller
 		}
-		if s := view.Recorded(t.Record.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas && !setting.SuspensionRuns(&t.View) {
+		if s := view.Recorded(t.Record.Sets, live.Name); s != nil && live.Ours && live.Replicas > s.Replicas && !t.Record.Operation.Is(model.OperationSuspend) {
 			if w := t.DesiredSet(live.Name); w == nil || w.Replicas < live.Replicas {
 				t.Refuse(gates.Raised(live.Name, live.Replicas, s.Replicas))
 			}

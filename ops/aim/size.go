@@ -33,7 +33,7 @@ func Eligible(v *view.View, s model.RecordedSet) bool {
 // a grow or with the whole cluster.
 func ForgetUncreated(t *pass.Pass) {
 	making := view.Founding(&t.View)
-	if t.Desired.Removed || !Growing(&t.View) && !making {
+	if t.Desired.Removed || !t.Record.Operation.Is(model.OperationGrow) && !making {
 		return
 	}
 	t.Record.Sets = slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool {
@@ -46,16 +46,11 @@ func ForgetUncreated(t *pass.Pass) {
 
 // Added reports whether the grow that is under way makes this set.
 func Added(v *view.View, set string) bool {
-	if !Growing(v) {
+	if !v.Record.Operation.Is(model.OperationGrow) {
 		return false
 	}
 	s := view.Recorded(v.Record.Operation.From, set)
 	return s == nil || s.Replicas == 0
-}
-
-// Growing reports whether a grow is under way.
-func Growing(v *view.View) bool {
-	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationGrow
 }
 
 // Replicas is how many replicas a set is applied with, never fewer than are live: nodes that

@@ -40,7 +40,7 @@ func noteSuspension(t *pass.Pass) {
 	switch {
 	case len(t.Record.Suspended) > 0:
 		t.Suspending = true
-	case !AsksToSuspend(&t.View), view.Upgrading(&t.View): // an upgrade that has begun ends first
+	case !AsksToSuspend(&t.View), t.Record.Operation.Is(model.OperationUpgrade): // an upgrade that has begun ends first
 	case !t.Desired.Operations.Has(definition.ConsentSuspend):
 		t.Refuse(gates.Suspend())
 	case !t.Record.Bootstrap.Done:

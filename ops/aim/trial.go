@@ -54,7 +54,7 @@ func LeavesStuck(t *pass.Pass, r *model.Restart) bool {
 	if stuck && !rollBack && t.DesiredSet(r.Set) == nil || cannotRollBack(&t.View, r) {
 		return false // it runs on what it had before no more than on the other
 	}
-	if rollBack && !others && (view.Upgrading(&t.View) || !verified) {
+	if rollBack && !others && (t.Record.Operation.Is(model.OperationUpgrade) || !verified) {
 		rollBack = stuck && (verified || !started)
 	}
 	if rollBack {
@@ -72,7 +72,7 @@ func othersOnRemembered(v *view.View, r *model.Restart) bool {
 // cannotRollBack reports whether the newer version of an upgrade has started in pods that are all stuck,
 // and no other pod of the set runs the template before.
 func cannotRollBack(v *view.View, r *model.Restart) bool {
-	if NothingToRollBackTo(v, r) || othersOnRemembered(v, r) || !view.Upgrading(v) {
+	if NothingToRollBackTo(v, r) || othersOnRemembered(v, r) || !v.Record.Operation.Is(model.OperationUpgrade) {
 		return false
 	}
 	started, stuck := trialState(v, v.Live(r.Set))
@@ -104,7 +104,7 @@ func RollForward(v *view.View) string {
 		restarted = v.Record.Operation.Restart.Set
 	}
 	switch {
-	case v.Rejected, v.Suspending && !view.Resuming(v):
+	case v.Rejected, v.Suspending && !v.Record.Operation.Is(model.OperationResume):
 		return ""
 	case restarted != "" && v.Record.Operation.Step == model.StepStopped:
 		return "" // its pod is left as it is
@@ -135,7 +135,7 @@ func noRemedy(v *view.View, p *model.Pod) bool {
 // version is another one. Not so for what was never made, what nobody answers without, and what
 // the gateway of a new cluster waits for.
 func byUpgrade(v *view.View, set string) bool {
-	if !UpgradeDue(v) || view.Upgrading(v) || !view.Changes(v, set, model.ChangeImage) {
+	if !UpgradeDue(v) || v.Record.Operation.Is(model.OperationUpgrade) || !view.Changes(v, set, model.ChangeImage) {
 		return false
 	}
 	ready := func(p *model.Pod) bool { return p.Set == set && p.Ready }
@@ -165,7 +165,7 @@ func startsOnNothing(v *view.View, set string) bool {
 // operation would wait for it.
 func awayByItself(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	if live == nil || !Growing(v) && !Shrinking(v) || !view.JoinedBefore(v, p.Set, live.Template) {
+	if live == nil || !v.Record.Operation.Is(model.OperationGrow) && !Shrinking(v) || !view.JoinedBefore(v, p.Set, live.Template) {
 		return false
 	}
 	if from := view.Recorded(v.Record.Operation.From, p.Set); from == nil || p.Ordinal >= from.Replicas {

@@ -32,14 +32,14 @@ func TableAges(v *view.View) []gates.TableAge {
 func refuseVersion(t *pass.Pass) {
 	was, desired := t.Record.Version, t.Desired.Version
 	newer := func(p *model.Pod) bool { return view.StartedNewer(p, desired) }
-	changes := UpgradeDue(&t.View) || view.Upgrading(&t.View) || t.AnyPod(newer)
+	changes := UpgradeDue(&t.View) || t.Record.Operation.Is(model.OperationUpgrade) || t.AnyPod(newer)
 	if !changes || was == "" || Unstarted(&t.View) {
 		return
 	}
 	if t.Refuses(gates.Downgrade(t.Record.HighestVersion, desired)) || t.Refuses(gates.VersionPath(was, desired)) {
 		return
 	}
-	begun := view.Upgrading(&t.View) && t.Record.Operation.Upgrade.NewVersion == desired
+	begun := t.Record.Operation.Is(model.OperationUpgrade) && t.Record.Operation.Upgrade.NewVersion == desired
 	if begun || was == desired || !t.Contact() || !t.Observed.Database.TablesKnown {
 		return
 	}

@@ -30,7 +30,7 @@ func Begin(t *pass.Pass) {
 		if by := view.ResizesByRestart(v); r.Restart != by {
 			model.Own(&t.Record.Resizing).Restart = by
 		}
-	case view.ResizesByRestart(v), v.Suspending && !view.Resuming(v):
+	case view.ResizesByRestart(v), v.Suspending && !v.Record.Operation.Is(model.OperationResume):
 	case slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) }):
 		inPlace := slices.ContainsFunc(t.Desired.Sets, func(s model.Set) bool { return view.ResizePending(v, s.Name) && !view.PendingRestart(v, s.Name) })
 		if inPlace {

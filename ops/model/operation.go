@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Is reports whether an operation of this kind is under way.
+func (o *Operation) Is(kind OperationKind) bool { return o != nil && o.Kind == kind }
+
 // StepBegan is when what is being waited for began.
 func (o *Operation) StepBegan() time.Time {
 	began := o.Started

@@ -158,7 +158,7 @@ func awaitPod(t *pass.Pass, op *model.Operation, pod string) {
 // of them, except those that were well and come back by themselves.
 func hadItsTime(v *view.View, op *model.Operation, p *model.Pod) bool {
 	since, live := op.Restart.Since, v.Live(op.Restart.Set)
-	if view.PendingRestart(v, op.Restart.Set) && !v.Rejected && !(aim.UpgradeDue(v) && !view.Upgrading(v)) {
+	if view.PendingRestart(v, op.Restart.Set) && !v.Rejected && !(aim.UpgradeDue(v) && !v.Record.Operation.Is(model.OperationUpgrade)) {
 		return false
 	}
 	if p != nil && live != nil && p.Template != "" && view.ChangesTemplate(v, p, live) {

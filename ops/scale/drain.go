@@ -307,7 +307,7 @@ func drainProgress(t *pass.Pass, sh *model.Shrink, d drain) {
 // deletion of its claims.
 func makeSmaller(t *pass.Pass, op *model.Operation) {
 	sh := op.Shrink
-	if sh.Replaces != "" && removes(&t.View) {
+	if sh.Replaces != "" && t.Record.Operation.Is(model.OperationRemoveDisks) {
 		restartsRemoved(t, view.PodNamed(&t.View, sh.Replaces), op.Revision)
 		return
 	}

@@ -89,7 +89,7 @@ func growWaits(t *pass.Pass) bool {
 
 // Grow takes a grow that has begun to its end.
 func Grow(t *pass.Pass) {
-	if !aim.Growing(&t.View) {
+	if !t.Record.Operation.Is(model.OperationGrow) {
 		reacknowledge(t)
 		return
 	}

@@ -40,11 +40,6 @@ func nextRemoved(v *view.View) *model.Pod {
 	return lowest(v, func(p *model.Pod) bool { return view.SurplusOf(v, p) != "" })
 }
 
-// removes reports whether a drain is for fewer disks.
-func removes(v *view.View) bool {
-	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationRemoveDisks
-}
-
 // restartsRemoved lets a pod go whose node is empty, behind every gate of a restart.
 func restartsRemoved(t *pass.Pass, p *model.Pod, revision string) {
 	restartsReplaced(t, revision)

@@ -68,7 +68,7 @@ func replace(t *pass.Pass, sh *model.Shrink, kind model.OperationKind, step stri
 // it could wait at that pod for ever, and goes on afterwards. It says whether the restart gives way.
 func TakesOver(t *pass.Pass) bool {
 	op := t.Record.Operation
-	if op == nil || op.Kind != model.OperationRestart || op.Step != model.StepNext || t.Record.Lock != nil {
+	if !op.Is(model.OperationRestart) || op.Step != model.StepNext || t.Record.Lock != nil {
 		return false
 	}
 	if t.Record.Exclusions != nil || aim.TrialPods(&t.View, op.Restart.Set) || nextReplaced(&t.View, true) == nil {

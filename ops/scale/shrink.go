@@ -338,7 +338,7 @@ func drainNotDesired(v *view.View, sh *model.Shrink) bool {
 	switch p := view.PodNamed(v, sh.Replaces); {
 	case sh.Replaces == "":
 		return sh.LeaveZone && !mayLeaveZone(v, sh)
-	case p != nil && removes(v):
+	case p != nil && v.Record.Operation.Is(model.OperationRemoveDisks):
 		return view.SurplusOf(v, p) == "" || v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
 	case p == nil, !aim.MayReplace(v), len(aim.OtherClaims(v, p)) == 0, len(aim.OtherVolumes(v, sh.Set)) > 0:
 		return true

@@ -82,7 +82,7 @@ func Settings(t *pass.Pass) {
 	if !t.Record.Bootstrap.Done || t.Rejected || !t.Contact() {
 		return // the reason was given
 	}
-	if SuspensionRuns(&t.View) && view.PartlyStopped(&t.View) {
+	if t.Record.Operation.Is(model.OperationSuspend) && view.PartlyStopped(&t.View) {
 		return // the nodes that end cannot say whose value it is; it is set after the resume
 	}
 	var next []model.RecordedSetting
@@ -393,9 +393,4 @@ func reportSettings(t *pass.Pass, reported settingsReported) {
 		}
 		t.Report(r)
 	}
-}
-
-// SuspensionRuns reports whether a suspension is under way.
-func SuspensionRuns(v *view.View) bool {
-	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationSuspend
 }

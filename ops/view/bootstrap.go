@@ -8,7 +8,7 @@ import (
 
 // Bootstrapping reports whether the bootstrap has begun and has not ended.
 func Bootstrapping(v *View) bool {
-	return !v.Record.Bootstrap.Done && v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationBootstrap
+	return !v.Record.Bootstrap.Done && v.Record.Operation.Is(model.OperationBootstrap)
 }
 
 // Restoring reports whether a cluster that is being made waits for what a snapshot has.

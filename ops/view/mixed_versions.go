@@ -17,7 +17,7 @@ import (
 // each data node without a copy of it runs an older version than the primary's, or is in a zone
 // that is full. The last copy of such a shard is on an upgraded node, which is not the next to go.
 func YellowByVersion(v *View) map[string]bool {
-	if !Upgrading(v) {
+	if !v.Record.Operation.Is(model.OperationUpgrade) {
 		return nil
 	}
 	return onlyByVersion(v, false)

@@ -50,7 +50,7 @@ func Unreachable(v *View) bool {
 // wait for the pod that is stuck.
 func ClusterStarts(v *View) bool {
 	op := v.Record.Operation
-	return !v.Contact() && op != nil && (op.Kind == model.OperationBootstrap || op.Kind == model.OperationResume)
+	return !v.Contact() && (op.Is(model.OperationBootstrap) || op.Is(model.OperationResume))
 }
 
 // clusterStartsLong reports whether that has lasted for longer than PodLimit.

@@ -71,16 +71,6 @@ func AwaitsMount(v *View, p *model.Pod) bool {
 	})
 }
 
-// Upgrading reports whether an upgrade is under way.
-func Upgrading(v *View) bool {
-	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationUpgrade
-}
-
-// Resuming reports whether a suspended cluster is being started again.
-func Resuming(v *View) bool {
-	return v.Record.Operation != nil && v.Record.Operation.Kind == model.OperationResume
-}
-
 // ChangesTemplate reports whether a pod, recreated, would get another template than it runs, and one of
 // a version that its volume takes.
 func ChangesTemplate(v *View, p *model.Pod, live *model.ObservedSet) bool {

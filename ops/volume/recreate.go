@@ -140,7 +140,7 @@ const everyPod = 1_000_000
 // Expand takes the recreation a step further.
 func Expand(t *pass.Pass) {
 	op := t.Record.Operation
-	if op == nil || op.Kind != model.OperationExpand || op.Recreation == nil {
+	if !op.Is(model.OperationExpand) || op.Recreation == nil {
 		return
 	}
 	r := op.Recreation
@@ -287,7 +287,7 @@ func adopt(t *pass.Pass, r *model.Recreation, live *model.ObservedSet) {
 // decided before.
 func InGap(v *view.View) bool {
 	op := v.Record.Operation
-	if op == nil || op.Kind != model.OperationExpand || op.Step == model.StepGuard || op.Recreation == nil {
+	if !op.Is(model.OperationExpand) || op.Step == model.StepGuard || op.Recreation == nil {
 		return false
 	}
 	live := v.Live(op.Recreation.Set)
