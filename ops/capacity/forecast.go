@@ -43,13 +43,13 @@ func NewForecast(db *model.Database, version string, leaving, remaining []*model
 	for _, n := range leaving {
 		f.gone[n.ID] = true
 	}
-	seen := map[copyOf]bool{}
+	seen := map[model.ShardID]bool{}
 	for s := range model.Each(db.Shards) {
 		if f.loads[s.Table] == nil {
 			f.loads[s.Table] = &load{}
 		}
 		l := f.loads[s.Table]
-		if key := (copyOf{s.Table, s.ID}); !seen[key] {
+		if key := s.Of(); !seen[key] {
 			seen[key] = true
 			l.shards++
 		}

@@ -58,9 +58,9 @@ func tablesByName(db *model.Database) map[string]*model.Table {
 // a node that has the shard already, or be the only one of another shard.
 func (f *Forecast) placed() []model.Reason {
 	p := newPlaces(f.db, f.version, f.remaining, f.members())
-	left := map[copyOf]int{}
+	left := map[model.ShardID]int{}
 	for s := range model.Each(f.db.Shards) {
-		key := copyOf{s.Table, s.ID}
+		key := s.Of()
 		switch {
 		case s.Node == "":
 		case !f.gone[s.Node]:
@@ -73,7 +73,7 @@ func (f *Forecast) placed() []model.Reason {
 	}
 	var list []homeless
 	for s := range model.Each(f.db.Shards) {
-		key, t := copyOf{s.Table, s.ID}, f.table(s.Table)
+		key, t := s.Of(), f.table(s.Table)
 		if t == nil || !f.gone[s.Node] || s.To != "" && !f.gone[s.To] {
 			continue
 		}

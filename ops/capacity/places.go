@@ -10,16 +10,10 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// copyOf is a shard of a table or partition.
-type copyOf struct {
-	table string
-	id    int
-}
-
 // homeless is a copy that needs a place: its node is away for a while, or for good.
 type homeless struct {
 	table *model.Table
-	shard copyOf
+	shard model.ShardID
 	bytes int64
 	// moves: the copy leaves a node that runs. CrateDB asks its enable setting of a copy
 	// that moves, primaries among them, too.
@@ -35,12 +29,12 @@ type places struct {
 	// zones are counted.
 	nodes, members []*model.Node
 	// stays are the nodes of the copies that need no place.
-	stays map[copyOf][]string
+	stays map[model.ShardID][]string
 	// onNode counts these copies by node id, ofTable by table and node id.
 	onNode  map[string]int
 	ofTable map[tableOn]int
 	// total are the copies that each shard has.
-	total map[copyOf]int
+	total map[model.ShardID]int
 	// zones counts those of each awareness attribute.
 	zones map[string]int
 	// returns: copies come back to nodes that had them, and what filters ask that is not
@@ -53,7 +47,7 @@ type tableOn struct{ table, node string }
 func newPlaces(db *model.Database, version string, nodes, members []*model.Node) *places {
 	p := &places{
 		db: db, version: version, nodes: nodes, members: members,
-		stays: map[copyOf][]string{}, onNode: map[string]int{}, ofTable: map[tableOn]int{}, total: map[copyOf]int{}, zones: map[string]int{},
+		stays: map[model.ShardID][]string{}, onNode: map[string]int{}, ofTable: map[tableOn]int{}, total: map[model.ShardID]int{}, zones: map[string]int{},
 	}
 	for _, attribute := range db.Settings.Awareness {
 		_, p.zones[attribute] = zonesOf(members, attribute, db.Settings.Forced[attribute])
@@ -87,13 +81,13 @@ func missing(values map[string]bool, forced []string) []string {
 }
 
 // stay notes a copy that needs no place and takes one.
-func (p *places) stay(shard copyOf, node string) {
+func (p *places) stay(shard model.ShardID, node string) {
 	if node == "" {
 		return
 	}
 	p.stays[shard] = append(p.stays[shard], node)
 	p.onNode[node]++
-	p.ofTable[tableOn{shard.table, node}]++
+	p.ofTable[tableOn{shard.Table, node}]++
 }
 
 // held says why no node may take the copy, by routing.allocation.enable of its table; ""
@@ -125,7 +119,7 @@ func (p *places) refuses(h *homeless, n *model.Node) string {
 	if why := p.full(h, n); why != "" {
 		return why
 	}
-	if limit := h.table.TotalShardsPerNode; limit > 0 && p.ofTable[tableOn{h.shard.table, n.ID}] >= limit {
+	if limit := h.table.TotalShardsPerNode; limit > 0 && p.ofTable[tableOn{h.shard.Table, n.ID}] >= limit {
 		return fmt.Sprintf("as many shards of the table as its total_shards_per_node allows (%d)", limit)
 	}
 	if limit := p.db.Settings.TotalShardsPerNode; limit > 0 && p.onNode[n.ID] >= limit {
@@ -135,7 +129,7 @@ func (p *places) refuses(h *homeless, n *model.Node) string {
 }
 
 // zoneRefuses says why the node may not take a copy by the awareness; "" where it may.
-func (p *places) zoneRefuses(shard copyOf, n *model.Node) string {
+func (p *places) zoneRefuses(shard model.ShardID, n *model.Node) string {
 	for _, attribute := range p.db.Settings.Awareness {
 		zone := n.Attributes[attribute]
 		if n.Attributes == nil || p.zones[attribute] == 0 {
@@ -154,7 +148,7 @@ func (p *places) zoneRefuses(shard copyOf, n *model.Node) string {
 // Zones reports whether the awareness keeps a copy of a shard off a node: so many copies it has, and some are on these
 // nodes already. The zones are counted once, for all shards that are asked for.
 func Zones(db *model.Database, members []*model.Node) func(on map[string]bool, copies int, n *model.Node) bool {
-	p, shard := newPlaces(db, "", nil, members), copyOf{}
+	p, shard := newPlaces(db, "", nil, members), model.ShardID{}
 	return func(on map[string]bool, copies int, n *model.Node) bool {
 		p.total[shard], p.stays[shard] = copies, p.stays[shard][:0]
 		for id := range on {
@@ -184,12 +178,12 @@ func (p *places) full(h *homeless, n *model.Node) string {
 }
 
 // eachZone is how many copies of a shard one zone may have.
-func (p *places) eachZone(shard copyOf, attribute string) int {
+func (p *places) eachZone(shard model.ShardID, attribute string) int {
 	zones := max(p.zones[attribute], 1)
 	return (p.total[shard] + zones - 1) / zones
 }
 
-func (p *places) inZone(shard copyOf, attribute, zone string) int {
+func (p *places) inZone(shard model.ShardID, attribute, zone string) int {
 	count := 0
 	for _, n := range p.members {
 		if n.Attributes[attribute] == zone && slices.Contains(p.stays[shard], n.ID) {
@@ -220,15 +214,15 @@ func (p *places) without(list []homeless) []string {
 // parts are the copies that take places from one another: of one shard, of one table
 // where it has a limit, all where the cluster has one.
 func (p *places) parts(list []homeless) [][]homeless {
-	var order []copyOf
-	parts := map[copyOf][]homeless{}
+	var order []model.ShardID
+	parts := map[model.ShardID][]homeless{}
 	for _, h := range list {
 		key := h.shard
 		switch {
 		case p.db.Settings.TotalShardsPerNode > 0:
-			key = copyOf{}
+			key = model.ShardID{}
 		case h.table.TotalShardsPerNode > 0:
-			key = copyOf{table: h.table.Name, id: -1}
+			key = model.ShardID{Table: h.table.Name, ID: -1}
 		}
 		if parts[key] == nil {
 			order = append(order, key)
@@ -284,7 +278,7 @@ func (p *places) unplaced(part []homeless) []homeless {
 // way is from a copy to a place: through the zone, which takes so many copies of a shard,
 // the node, which takes one, and what the limits leave free there.
 func (p *places) way(f *flow, from string, h *homeless, n *model.Node) {
-	shard := fmt.Sprintf("%s/%d", h.shard.table, h.shard.id)
+	shard := fmt.Sprintf("%s/%d", h.shard.Table, h.shard.ID)
 	if s := &p.db.Settings; len(s.Awareness) == 1 {
 		if zone := n.Attributes[s.Awareness[0]]; zone != "" {
 			to := "zone " + zone + " of " + shard
@@ -300,7 +294,7 @@ func (p *places) way(f *flow, from string, h *homeless, n *model.Node) {
 		to := "node " + n.ID + " of " + h.table.Name
 		f.once(on, to, 1)
 		on = to + " through"
-		f.once(to, on, limit-p.ofTable[tableOn{h.shard.table, n.ID}])
+		f.once(to, on, limit-p.ofTable[tableOn{h.shard.Table, n.ID}])
 	}
 	free := len(p.stays) + 1<<20
 	if limit := p.db.Settings.TotalShardsPerNode; limit > 0 {

@@ -96,9 +96,9 @@ func startedOn(s *model.Shard) bool { return s.State == "STARTED" || s.State == 
 func (a *absence) unhealed() []string {
 	p := newPlaces(a.db, a.version, a.data, a.data)
 	p.returns = true
-	elsewhere := map[copyOf]bool{}
+	elsewhere := map[model.ShardID]bool{}
 	for s := range model.Each(a.db.Shards) {
-		key := copyOf{s.Table, s.ID}
+		key := s.Of()
 		p.total[key]++
 		if s.Node != "" && startedOn(s) && !a.isAway(s.Node) {
 			elsewhere[key] = true
@@ -107,7 +107,7 @@ func (a *absence) unhealed() []string {
 	var list []homeless
 	tables := tablesByName(a.db)
 	for s := range model.Each(a.db.Shards) {
-		key := copyOf{s.Table, s.ID}
+		key := s.Of()
 		if t := tables[s.Table]; a.isAway(s.Node) && elsewhere[key] && startedOn(s) && t != nil {
 			list = append(list, homeless{table: t, shard: key, bytes: s.Bytes})
 		} else {

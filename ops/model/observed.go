@@ -391,6 +391,15 @@ type Shard struct {
 	Bytes int64
 }
 
+// ShardID is a shard, of which there may be several copies.
+type ShardID struct {
+	Table string
+	ID    int
+}
+
+// Of is the shard that this is a copy of.
+func (s *Shard) Of() ShardID { return ShardID{s.Table, s.ID} }
+
 // Explanation is why a shard is not where it should be, of sys.allocations.
 type Explanation struct {
 	// Table, ID, Node and Primary are those of a Shard; Node is "" for a copy on none.

@@ -192,14 +192,10 @@ func (m *world) countShards(db *model.Database) {
 	if len(db.Shards) == 0 {
 		return
 	}
-	type shard struct {
-		table string
-		id    int
-	}
-	started := map[shard]int{}
+	started := map[model.ShardID]int{}
 	for i := range db.Shards {
 		if s := &db.Shards[i]; s.State == "STARTED" || s.State == "RELOCATING" {
-			started[shard{s.Table, s.ID}]++
+			started[s.Of()]++
 		}
 	}
 	for i := range db.Nodes {
@@ -212,7 +208,7 @@ func (m *world) countShards(db *model.Database) {
 			}
 			n.Shards++
 			n.Bytes += s.Bytes
-			if started[shard{s.Table, s.ID}] == 1 && !slices.Contains(n.Sole, s.Table) {
+			if started[s.Of()] == 1 && !slices.Contains(n.Sole, s.Table) {
 				n.Sole = append(n.Sole, s.Table)
 			}
 		}

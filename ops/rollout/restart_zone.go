@@ -78,17 +78,12 @@ func maySpare(v *view.View, set, zone string, pods []model.PodRef) bool {
 			going[n.ID] = slices.ContainsFunc(pods, func(ref model.PodRef) bool { return ref.Name == p.Name })
 		}
 	}
-	type shard struct {
-		table string
-		id    int
-	}
-	needs, has := map[shard]bool{}, map[shard]bool{}
+	needs, has := map[model.ShardID]bool{}, map[model.ShardID]bool{}
 	for s := range model.Each(v.Observed.Database.Shards) {
-		key := shard{s.Table, s.ID}
 		if going[s.Node] {
-			needs[key] = true
+			needs[s.Of()] = true
 		} else if other := zones[s.Node]; s.State == "STARTED" && other != "" && other != zone {
-			has[key] = true
+			has[s.Of()] = true
 		}
 	}
 	for key := range needs {

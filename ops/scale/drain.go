@@ -109,15 +109,11 @@ func drained(v *view.View, op *model.Operation) drain {
 	for _, n := range sh.Leaving {
 		leaving[n.ID] = n.ID != ""
 	}
-	type shard struct {
-		table string
-		id    int
-	}
-	elsewhere := map[shard]bool{}
+	elsewhere := map[model.ShardID]bool{}
 	if sh.LeaveZone {
 		for s := range model.Each(db.Shards) {
 			if !leaving[s.Node] && s.State == "STARTED" {
-				elsewhere[shard{s.Table, s.ID}] = true
+				elsewhere[s.Of()] = true
 			}
 		}
 	}
@@ -129,7 +125,7 @@ func drained(v *view.View, op *model.Operation) drain {
 			continue
 		case !leaving[s.Node] && !(s.To != "" && leaving[s.To]):
 			continue
-		case s.State == "STARTED" && elsewhere[shard{s.Table, s.ID}]:
+		case s.State == "STARTED" && elsewhere[s.Of()]:
 			d.behind = append(d.behind, s.Table)
 			continue
 		}

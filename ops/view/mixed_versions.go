@@ -52,13 +52,9 @@ func onlyByVersion(v *View, leaving bool) map[string]bool {
 	if !db.TablesKnown || db.Health.Colour != model.Yellow || db.Health.Missing > 0 || db.Relocating+db.Initializing > 0 {
 		return nil
 	}
-	type shard struct {
-		table string
-		id    int
-	}
-	missing, primaries, on := map[shard]int64{}, map[shard]string{}, map[shard]map[string]bool{}
+	missing, primaries, on := map[model.ShardID]int64{}, map[model.ShardID]string{}, map[model.ShardID]map[string]bool{}
 	for s := range model.Each(db.Shards) {
-		key := shard{s.Table, s.ID}
+		key := s.Of()
 		if s.Node == "" {
 			missing[key]++
 			continue
@@ -82,7 +78,7 @@ func onlyByVersion(v *View, leaving bool) map[string]bool {
 		if !noneMayTake(nodes, primaries[key], on[key], leaving, full) {
 			return nil
 		}
-		tables[key.table] = true
+		tables[key.Table] = true
 		explained += copies
 	}
 	if explained == 0 || explained < db.Health.Underreplicated {
