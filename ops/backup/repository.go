@@ -87,8 +87,7 @@ func versions(v *view.View) (all, missing string) {
 		}
 		lines = append(lines, s.Ref.Name+" "+found.Version.UID+" "+found.Version.ResourceVersion)
 	}
-	slices.Sort(lines)
-	return strings.Join(slices.Compact(lines), "\n"), ""
+	return strings.Join(model.Distinct(lines), "\n"), ""
 }
 
 // Unsettled reports whether the repository is still to be made or changed as the definition says: a snapshot

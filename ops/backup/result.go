@@ -53,8 +53,7 @@ func mergedNodes(before model.RecordedRepository, a model.Action) string {
 	if before.Name == a.Repository && before.Settings == a.Settings && before.Secrets == a.SecretVersions {
 		ids = append(ids, model.Listed(before.Nodes)...)
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
+	ids = model.Distinct(ids)
 	const most = 200 // ids of nodes that left long ago
 	return strings.Join(ids[:min(len(ids), most)], ",")
 }

@@ -124,8 +124,7 @@ func (a *absence) sole() []string {
 	for _, n := range a.away {
 		out = append(out, n.Sole...)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return model.Distinct(out)
 }
 
 // WritesWait are the tables whose writes wait: a write waits for write.wait_for_active_shards

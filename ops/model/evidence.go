@@ -105,8 +105,7 @@ func (e *Evidence) lost(x *Examination) []string {
 		}
 		out = append(out, s.words())
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return Distinct(out)
 }
 
 // folders on the volume that count: all, but where a node may leave with copies, those of
@@ -120,8 +119,7 @@ func (e *Evidence) folders(x *Examination) []string {
 		}
 		out = append(out, f.Path)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return Distinct(out)
 }
 
 const shardStarted = "STARTED"

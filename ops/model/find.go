@@ -94,6 +94,12 @@ func onceOfMany(list, more []string) []string {
 	return list
 }
 
+// Distinct sorts a list, and leaves out what it has twice.
+func Distinct(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // Own puts a copy in the place of what a record points to, and gives it to be changed: the record that was read stays as it is.
 func Own[T any](of **T) *T {
 	its := **of

@@ -128,23 +128,18 @@ func forecastWaits(t *pass.Pass, op *model.Operation, p *model.Pod) bool {
 		}
 	}
 	if len(keeps) > 0 {
-		t.Refuse(gates.NodeCannotLeave(kept, distinct(keeps)))
+		t.Refuse(gates.NodeCannotLeave(kept, model.Distinct(keeps)))
 		return true
 	}
-	if unhealed = distinct(unhealed); len(unhealed) > 0 && t.Desired.Operations.Unhealable != "proceed" {
+	if unhealed = model.Distinct(unhealed); len(unhealed) > 0 && t.Desired.Operations.Unhealable != "proceed" {
 		t.Refuse(gates.CopiesDoNotReturn(names, unhealed))
 		return true
 	}
 	if begins && !op.Restart.ForecastReported {
 		op.Restart.ForecastReported = true
-		reportForecast(t, distinct(blocked), distinct(sole), unhealed)
+		reportForecast(t, model.Distinct(blocked), model.Distinct(sole), unhealed)
 	}
 	return false
-}
-
-func distinct(list []string) []string {
-	slices.Sort(list)
-	return slices.Compact(list)
 }
 
 // reportForecast reports the same of all pods in an event, before the first one goes.
@@ -188,6 +183,6 @@ func soleWords(v *view.View) string {
 	if len(tables) == 0 {
 		return ""
 	}
-	tables = distinct(tables)
+	tables = model.Distinct(tables)
 	return fmt.Sprintf("; %d table(s) have shards without a second copy and are not whole while their node is away: %s", len(tables), strings.Join(tables[:min(len(tables), 20)], ", "))
 }

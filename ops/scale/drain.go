@@ -133,13 +133,8 @@ func drained(v *view.View, op *model.Operation) drain {
 		d.bytes += s.Bytes
 		d.tables = append(d.tables, s.Table)
 	}
-	d.tables, d.behind = unique(d.tables), unique(d.behind)
+	d.tables, d.behind = model.Distinct(d.tables), model.Distinct(d.behind)
 	return d
-}
-
-func unique(tables []string) []string {
-	slices.Sort(tables)
-	return slices.Compact(tables)
 }
 
 // unexcludedNode is a leaving node with an id that was not excluded, and its place in the list; nil
@@ -212,7 +207,7 @@ func drainStep(t *pass.Pass, op *model.Operation) {
 		retryForEvidence(t, sh, reason)
 		return
 	}
-	sh.StillSince, sh.Behind = time.Time{}, unique(slices.Concat(sh.Behind, d.behind))
+	sh.StillSince, sh.Behind = time.Time{}, model.Distinct(slices.Concat(sh.Behind, d.behind))
 	makeSmaller(t, op)
 }
 

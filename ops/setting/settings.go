@@ -27,8 +27,7 @@ func SettingsToRead(d *model.Desired, r *model.Record, pods []model.Pod) []strin
 			names = append(names, s.Name)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return model.Distinct(names)
 }
 
 // startedWithout reports whether the pod's process has read another value, or none.

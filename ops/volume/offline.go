@@ -43,8 +43,7 @@ func pending(t *pass.Pass) {
 		}
 	}
 	slices.SortFunc(next.Pending, func(a, b model.PendingFileSystem) int { return strings.Compare(a.Claim, b.Claim) })
-	slices.Sort(next.Offline)
-	next.Offline = slices.Compact(next.Offline)
+	next.Offline = model.Distinct(next.Offline)
 	t.Record.Growth = &next
 }
 
