@@ -119,12 +119,10 @@ func runsLess(p, other *model.Pod) bool { return !view.ProcessRuns(p) && view.Pr
 // recreated.
 func recreationHelps(v *view.View, p *model.Pod) bool {
 	live := v.Live(p.Set)
-	switch {
-	case p.Ready, p.Template == "", !templateSeen(live), len(view.LostDisks(v, p)) > 0:
-		return false // it would come back without a disk that it has
-	case !onAnother(v, p, live):
+	if p.Template == "" || staysAnyhow(v, p) != "" || !onAnother(v, p, live) {
 		return false
-	case view.WouldDowngrade(v, p, live), aim.WaitsForOtherTrial(v, p), returnsByItself(v, p, live), otherStillTried(v, p, live):
+	}
+	if aim.WaitsForOtherTrial(v, p) || returnsByItself(v, p, live) || otherStillTried(v, p, live) {
 		return false
 	}
 	_, kept := claimKeeps(v, p)
