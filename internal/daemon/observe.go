@@ -15,7 +15,6 @@ import (
 	"stevedore.dev/stevedore/internal/password"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
-	"stevedore.dev/stevedore/ops/setting"
 )
 
 // liveView is what observing reads; apply.Live is one.
@@ -130,7 +129,7 @@ func observedSet(object *unstructured.Unstructured, cluster string) model.Observ
 		Names:     object.GetAnnotations()[names.NamesAnnotation],
 		Suspended: object.GetAnnotations()[names.SuspendedAnnotation], Adopted: object.GetAnnotations()[names.AdoptedAnnotation],
 		Annotated: object.GetAnnotations()[names.SettingsAnnotation], Settings: manifest.LiveArgumentsOf(object),
-		Attributes: setting.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),
+		Attributes: manifest.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),
 	}
 }
 

@@ -194,15 +194,14 @@ func (c *comparison) arguments(path string, old, wanted []any) {
 func settings(arguments []any) map[string]string {
 	out := make(map[string]string, len(arguments))
 	for i, a := range arguments {
-		s := fmt.Sprint(a)
-		if name, value, ok := strings.Cut(strings.TrimPrefix(s, "-C"), "="); ok && strings.HasPrefix(s, "-C") {
+		if name, value, ok := argument(a); ok {
 			// A name that stands twice keeps both values apart.
 			for ; out[name] != ""; name += "'" {
 			}
 			out[name] = value
 			continue
 		}
-		out[strconv.Itoa(i)] = s
+		out[strconv.Itoa(i)] = fmt.Sprint(a)
 	}
 	return out
 }
@@ -222,7 +221,13 @@ func (c *comparison) add(path, old, wanted string) {
 
 // CountsForGateway reports whether a path is of a setting that counts nodes for the gateway.
 func CountsForGateway(path string) bool {
-	return strings.Contains(path, "[gateway.expected_") || strings.Contains(path, "[gateway.recover_after_data_nodes]") || strings.Contains(path, "[gateway.recover_after_nodes]")
+	_, setting, _ := strings.Cut(path, "[gateway.")
+	return countsForGateway("gateway." + strings.TrimSuffix(setting, "]"))
+}
+
+// countsForGateway reports whether a setting counts nodes for the gateway.
+func countsForGateway(setting string) bool {
+	return strings.HasPrefix(setting, "gateway.expected_") || setting == "gateway.recover_after_data_nodes" || setting == "gateway.recover_after_nodes"
 }
 
 // classOf says what a change of a field would take; false for one that says nothing of what runs.

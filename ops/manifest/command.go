@@ -1,6 +1,10 @@
 package manifest
 
-import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
 
 const (
 	kindStatefulSet = "StatefulSet"
@@ -19,6 +23,17 @@ func put(object map[string]any, value any, path ...string) {
 		object = next
 	}
 	object[path[len(path)-1]] = value
+}
+
+// argument is the name and the value of the setting that an argument of CrateDB's command gives, as "-Cname=value"; false
+// for any other one.
+func argument(of any) (name, value string, ok bool) {
+	text, _ := of.(string)
+	setting, given := strings.CutPrefix(text, "-C")
+	if name, value, ok = strings.Cut(setting, "="); !ok || !given {
+		return "", "", false
+	}
+	return name, value, true
 }
 
 // EachCommand gives change the crate container's command and its args; what it

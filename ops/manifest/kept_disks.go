@@ -114,9 +114,8 @@ func changeFolders(set *unstructured.Unstructured, change func(paths []string) [
 	EachCommand(set, func(arguments []any) []any {
 		next := slices.Clone(arguments)
 		for i, a := range next {
-			text, _ := a.(string)
-			if name, value, ok := strings.Cut(text, "="); ok && slices.Contains(pathSettings, strings.TrimPrefix(name, "-C")) {
-				next[i] = name + "=" + strings.Join(change(strings.Split(value, ",")), ",")
+			if name, value, ok := argument(a); ok && slices.Contains(pathSettings, name) {
+				next[i] = "-C" + name + "=" + strings.Join(change(strings.Split(value, ",")), ",")
 			}
 		}
 		return next

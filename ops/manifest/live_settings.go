@@ -81,12 +81,18 @@ func NewSettingList(settings []model.Setting) model.SettingList {
 	return model.SettingList(b.String())
 }
 
-// LiveArguments are the settings among a process's arguments that CrateDB takes live.
-func LiveArguments(arguments []string) model.SettingList {
+// AttributePrefix begins the names of a node's own attributes, which it reads when it starts.
+const AttributePrefix = "node.attr."
+
+// settingsIn are the settings among a process's arguments for which `is` holds, under the names that it gives; the last one
+// of a name counts.
+func settingsIn(arguments []string, is func(name, value string) (string, bool)) model.SettingList {
 	found := map[string]string{}
 	for _, a := range arguments {
-		if name, value, ok := strings.Cut(a, "="); ok && TakenLive[strings.TrimPrefix(name, "-C")] && strings.HasPrefix(name, "-C") {
-			found[strings.TrimPrefix(name, "-C")] = value // the last one wins
+		if name, value, ok := argument(a); ok {
+			if name, its := is(name, value); its {
+				found[name] = value
+			}
 		}
 	}
 	var out []model.Setting
@@ -94,6 +100,19 @@ func LiveArguments(arguments []string) model.SettingList {
 		out = append(out, model.Setting{Name: name, Value: value})
 	}
 	return NewSettingList(out)
+}
+
+// LiveArguments are the settings among a process's arguments that CrateDB takes live.
+func LiveArguments(arguments []string) model.SettingList {
+	return settingsIn(arguments, func(name, _ string) (string, bool) { return name, TakenLive[name] })
+}
+
+// AttributesOf are the node.attr.* of a StatefulSet's template, without that prefix. What a shell fills in is none of them.
+func AttributesOf(set *unstructured.Unstructured) model.SettingList {
+	return settingsIn(commandOf(set), func(name, value string) (string, bool) {
+		attribute, is := strings.CutPrefix(name, AttributePrefix)
+		return attribute, is && !strings.ContainsAny(value, "$`")
+	})
 }
 
 // LiveArgumentsOf are those of a StatefulSet's template.

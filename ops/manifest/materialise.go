@@ -15,8 +15,8 @@ import (
 
 const (
 	kindBudget = "PodDisruptionBudget"
-	// initialMastersArgument begins the argument that founds a cluster.
-	initialMastersArgument = "-Ccluster.initial_master_nodes="
+	// initialMasters is the setting that founds a cluster.
+	initialMasters = "cluster.initial_master_nodes"
 )
 
 // Materialise turns the desired objects into those that the cluster is held to now, and returns
@@ -199,8 +199,8 @@ func materialiseBudget(o *unstructured.Unstructured, budgets []model.Budget) *un
 func withoutInitialMasters(set *unstructured.Unstructured) {
 	EachCommand(set, func(arguments []any) []any {
 		return slices.DeleteFunc(slices.Clone(arguments), func(a any) bool {
-			s, ok := a.(string)
-			return ok && strings.HasPrefix(s, initialMastersArgument)
+			name, _, _ := argument(a)
+			return name == initialMasters
 		})
 	})
 }
@@ -211,7 +211,7 @@ func keepGateway(set, before *unstructured.Unstructured) {
 	counts := map[string]any{}
 	EachCommand(before, func(arguments []any) []any {
 		for _, a := range arguments {
-			if name, ok := gatewayCount(a); ok {
+			if name, _, ok := argument(a); ok && countsForGateway(name) {
 				counts[name] = a
 			}
 		}
@@ -220,7 +220,7 @@ func keepGateway(set, before *unstructured.Unstructured) {
 	EachCommand(set, func(arguments []any) []any {
 		kept := slices.Clone(arguments)
 		for i, a := range kept {
-			if name, ok := gatewayCount(a); ok && counts[name] != nil {
+			if name, _, ok := argument(a); ok && counts[name] != nil {
 				kept[i] = counts[name]
 			}
 		}
@@ -234,29 +234,22 @@ func setGateway(set *unstructured.Unstructured, nodes int) {
 	EachCommand(set, func(arguments []any) []any {
 		next := slices.Clone(arguments)
 		for i, a := range next {
-			switch name, ok := gatewayCount(a); {
-			case !ok:
-			case strings.HasPrefix(name, "-Cgateway.expected_"):
-				next[i] = name + "=" + strconv.Itoa(nodes)
+			switch name, _, ok := argument(a); {
+			case !ok || !countsForGateway(name):
+			case strings.HasPrefix(name, "gateway.expected_"):
+				next[i] = "-C" + name + "=" + strconv.Itoa(nodes)
 			default:
-				next[i] = name + "=" + strconv.Itoa(nodes/2+1)
+				next[i] = "-C" + name + "=" + strconv.Itoa(nodes/2+1)
 			}
 		}
 		return next
 	})
 }
 
-// gatewayCount is the name of the setting in an argument, if it counts nodes for the gateway.
-func gatewayCount(argument any) (string, bool) {
-	text, _ := argument.(string)
-	name, _, ok := strings.Cut(text, "=")
-	return name, ok && (strings.HasPrefix(name, "-Cgateway.expected_") || strings.HasPrefix(name, "-Cgateway.recover_after_data_nodes") || strings.HasPrefix(name, "-Cgateway.recover_after_nodes"))
-}
-
 // HasInitialMasters reports whether a StatefulSet's template still founds
 // clusters (ObservedSet.InitialMasters).
 func HasInitialMasters(set *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(commandOf(set), func(a string) bool { return strings.HasPrefix(a, initialMastersArgument) })
+	return slices.ContainsFunc(commandOf(set), func(a string) bool { name, _, _ := argument(a); return name == initialMasters })
 }
 
 // Unpack returns the objects of Saved that were recorded last, sorted by name.

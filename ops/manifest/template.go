@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -51,14 +50,13 @@ func templateHash(set *unstructured.Unstructured, without map[string]bool) strin
 		kept := make([]any, 0, len(arguments))
 		var settings []string
 		for _, a := range arguments {
-			text := fmt.Sprint(a)
-			name, _, ok := strings.Cut(strings.TrimPrefix(text, "-C"), "=")
-			if !ok || !strings.HasPrefix(text, "-C") {
+			name, _, ok := argument(a)
+			if !ok {
 				kept = append(kept, a)
 				continue
 			}
 			if class, counts := classOf("spec.template.spec.containers[" + CrateContainer + "].command[" + name + "]"); counts && class != model.ChangeInPlace && !without[name] {
-				settings = append(settings, text)
+				settings = append(settings, fmt.Sprint(a))
 			}
 		}
 		slices.Sort(settings)

@@ -15,7 +15,6 @@ import (
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
-	"stevedore.dev/stevedore/ops/setting"
 )
 
 // Set is a StatefulSet as a decision makes it.
@@ -121,7 +120,7 @@ func setOf(object *unstructured.Unstructured) (Set, error) {
 		MasterEligible: manifest.MasterEligible(object), RecoverAfter: manifest.RecoverAfter(object),
 		Resources: manifest.ResourcesOf(object),
 		Template:  manifest.TemplateOf(object), Version: versionOf(object), Settings: manifest.LiveArgumentsOf(object),
-		Attributes: setting.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),
+		Attributes: manifest.AttributesOf(object), Unused: manifest.UnusedDisksOf(object),
 	}}
 	for _, setting := range []string{"gateway.expected_data_nodes", "gateway.expected_nodes"} {
 		if n, err := strconv.Atoi(manifest.ArgumentOf(object, setting)); err == nil {

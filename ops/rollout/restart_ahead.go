@@ -11,7 +11,6 @@ import (
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
-	"stevedore.dev/stevedore/ops/setting"
 	"stevedore.dev/stevedore/ops/view"
 )
 
@@ -82,7 +81,7 @@ func mayHeal(v *view.View, p *model.Pod) bool {
 		return true
 	}
 	for c := range model.Each(v.Desired.Changes) {
-		if c.Set == p.Set && c.Class == model.ChangeRestart && (strings.Contains(c.Path, "["+settings) || strings.Contains(c.Path, "["+setting.AttributePrefix)) {
+		if c.Set == p.Set && c.Class == model.ChangeRestart && (strings.Contains(c.Path, "["+settings) || strings.Contains(c.Path, "["+manifest.AttributePrefix)) {
 			return true
 		}
 	}
