@@ -41,25 +41,32 @@ func noneOnItsWay(db *model.Database) bool {
 // BudgetsFirst reports whether a pod is down, or a claim is being deleted, and a budget would still
 // let another go: it is closed before the database is asked, which may take its time.
 func BudgetsFirst(r *model.Record, pods []model.Pod, claims []model.Claim) bool {
-	if !r.Bootstrap.Done || !slices.ContainsFunc(r.Budgets, func(b model.Budget) bool { return b.MaxUnavailable > 0 }) {
-		return false
-	}
-	for _, s := range r.Sets {
-		up := 0
-		for p := range model.Each(pods) {
-			if p.Set == s.Name && p.Ordinal < s.Replicas && view.Serves(p) {
-				up++
+	var v view.View
+	v.Record.Sets, v.Observed.Pods = r.Sets, pods
+	return r.Bootstrap.Done && model.Any(r.Budgets, func(b *model.Budget) bool {
+		masters := strings.HasPrefix(b.Name, "crate-master-")
+		away, _ := down(&v, masters)
+		return b.MaxUnavailable > 0 && (away > 0 || model.Any(claims, func(c *model.Claim) bool {
+			s := view.Recorded(r.Sets, c.Set)
+			return c.Terminating && s != nil && (s.Group == names.MasterGroup) == masters
+		}))
+	})
+}
+
+// down counts the pods of dedicated masters, or of data nodes, that serve nobody, and those that there are to be.
+func down(v *view.View, masters bool) (away, all int) {
+	for _, s := range v.Record.Sets {
+		if (s.Group == names.MasterGroup) != masters {
+			continue
+		}
+		all += s.Replicas
+		for ordinal := range s.Replicas {
+			if !view.Serves(v.Pod(s.Name, ordinal)) {
+				away++
 			}
 		}
-		open := func(b model.Budget) bool {
-			return b.MaxUnavailable > 0 && strings.HasPrefix(b.Name, "crate-master-") == (s.Group == names.MasterGroup)
-		}
-		deleted := func(c model.Claim) bool { return c.Terminating && c.Set == s.Name }
-		if (up < s.Replicas || slices.ContainsFunc(claims, deleted)) && slices.ContainsFunc(r.Budgets, open) {
-			return true
-		}
 	}
-	return false
+	return away, all
 }
 
 // Budgets sets the budgets to 0 while a pod is down, or a table lacks a copy that waiting can
@@ -70,21 +77,8 @@ func Budgets(t *pass.Pass) {
 		t.Record.Budget = model.BudgetState{}
 		return
 	}
-	data, masters, dataNodes := 0, 0, 0
-	for _, s := range t.Record.Sets {
-		down := s.Replicas
-		for ordinal := range s.Replicas {
-			if view.Serves(t.Pod(s.Name, ordinal)) {
-				down--
-			}
-		}
-		if s.Group == names.MasterGroup {
-			masters += down
-		} else {
-			data += down
-			dataNodes += s.Replicas
-		}
-	}
+	masters, _ := down(&t.View, true)
+	data, dataNodes := down(&t.View, false)
 	note := t.Record.Budget.Note
 	SetBudgets(t, func(b model.Budget) int {
 		switch {
