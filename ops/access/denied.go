@@ -58,21 +58,15 @@ func DenialsOf(user string, privileges [][]string, roles map[string][]string) []
 	return out
 }
 
+// on names the object of a denial in a statement: a schema, or a schema and a table.
 func on(d *model.Denial) string {
-	if d.Ident == "" {
+	switch {
+	case d.Ident == "":
 		return ""
+	case d.Class == "SCHEMA" || !strings.Contains(d.Ident, "."):
+		return " ON " + d.Class + " " + model.Identifier(d.Ident)
 	}
-	return " ON " + d.Class + " " + quotedPath(d.Class, d.Ident)
-}
-
-// quotedPath is an ident of sys.privileges as a statement names it: a schema, or a schema
-// and a table.
-func quotedPath(class, ident string) string {
-	quote := func(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-	if schema, table, ok := strings.Cut(ident, "."); ok && class != "SCHEMA" {
-		return quote(schema) + "." + quote(table)
-	}
-	return quote(ident)
+	return " ON " + d.Class + " " + model.TableIdentifier(d.Ident)
 }
 
 // Words says what is denied.
@@ -92,7 +86,7 @@ func remedy(d *model.Denial, privileges string) string {
 		// Which of the two it is cannot be read.
 		return "GRANT ALL PRIVILEGES TO " + `"` + d.Grantee + `"; REVOKE ALL` + on(d) + ` FROM "` + d.Grantee + `"`
 	}
-	to := `"` + strings.ReplaceAll(d.Grantee, `"`, `""`) + `"`
+	to := model.Identifier(d.Grantee)
 	if d.Lacks || d.Ident == "" && d.Grantee == names.SystemUser {
 		return "GRANT " + privileges + " TO " + to
 	}

@@ -13,7 +13,7 @@ import (
 // filters off that decide before them. A list of names counts nothing while a require
 // is there, and adds nothing to other includes, so that no shard moves in between.
 func (f *OwnFilters) Freed(t *model.Table) string {
-	alter := "ALTER TABLE " + quotedTable(whole(t))
+	alter := "ALTER TABLE " + model.TableIdentifier(whole(t))
 	if t.Of != "" && !f.even(t) {
 		alter += " PARTITION (…)"
 	}
@@ -52,13 +52,5 @@ func FilterText(l model.Lists) string {
 	return b.String()
 }
 
-// quotedTable quotes "schema.table" as CrateDB's SQL has it.
-func quotedTable(name string) string {
-	schema, table, _ := strings.Cut(name, ".")
-	return quoted(schema) + "." + quoted(table)
-}
-
 // whole is the table's name, for a partition that of its table.
 func whole(t *model.Table) string { return cmp.Or(t.Of, t.Name) }
-
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -34,9 +34,9 @@ func (f *Forecast) held() []model.Reason {
 // alters begins a statement about a table, of a partition about its whole table.
 func alters(t *model.Table) string {
 	if table, blob := strings.CutPrefix(whole(t), "blob."); blob {
-		return `ALTER BLOB TABLE ` + quoted(table)
+		return `ALTER BLOB TABLE ` + model.Identifier(table)
 	}
-	return `ALTER TABLE ` + quotedTable(whole(t))
+	return `ALTER TABLE ` + model.TableIdentifier(whole(t))
 }
 
 func (f *Forecast) table(name string) *model.Table {

@@ -194,5 +194,5 @@ func keepsNodes(t *model.Table, usable int) string {
 		return ""
 	}
 	return fmt.Sprintf(`%s (number_of_replicas '%s' comes to %d copies, write.wait_for_active_shards is %d: ALTER TABLE %s SET ("write.wait_for_active_shards" = %d))`,
-		t.Name, t.Replicas, most+1, wait, quotedTable(whole(t)), max(most+1, 1))
+		t.Name, t.Replicas, most+1, wait, model.TableIdentifier(whole(t)), max(most+1, 1))
 }

@@ -29,11 +29,11 @@ const (
 func assignments(plain, secret []model.Setting) (list string, arguments []any) {
 	var all []string
 	for _, p := range plain {
-		all = append(all, identifier(p.Name)+" = "+literal(p.Value))
+		all = append(all, model.Identifier(p.Name)+" = "+literal(p.Value))
 	}
 	for _, p := range secret {
 		arguments = append(arguments, p.Value)
-		all = append(all, fmt.Sprintf("%s = $%d", identifier(p.Name), len(arguments)))
+		all = append(all, fmt.Sprintf("%s = $%d", model.Identifier(p.Name), len(arguments)))
 	}
 	return "(" + strings.Join(all, ", ") + ")", arguments
 }
@@ -47,7 +47,7 @@ func unanswered(ctx context.Context, s Session, repository string, verbs ...stri
 	}
 	for _, r := range rows {
 		for _, verb := range verbs {
-			if strings.HasPrefix(r[0], verb+" "+identifier(repository)) {
+			if strings.HasPrefix(r[0], verb+" "+model.Identifier(repository)) {
 				return fmt.Errorf("repository %s does not answer: CrateDB still works on an earlier %s", repository, verb)
 			}
 		}
@@ -87,7 +87,7 @@ func (t Tools) allSnapshots(ctx context.Context, a model.Action) ([]model.Listed
 	return all, nil
 }
 
-func dropRepository(name string) string { return "DROP REPOSITORY " + identifier(name) }
+func dropRepository(name string) string { return "DROP REPOSITORY " + model.Identifier(name) }
 
 // createSnapshot does not wait: a snapshot may take hours, and a session that waits holds nothing up.
 func createSnapshot(repository, name string, tables []string) string {
@@ -95,11 +95,11 @@ func createSnapshot(repository, name string, tables []string) string {
 	if len(tables) > 0 {
 		what = "TABLE " + tableList(tables)
 	}
-	return "CREATE SNAPSHOT " + identifier(repository) + "." + identifier(name) + " " + what + " WITH (wait_for_completion = false)"
+	return "CREATE SNAPSHOT " + model.Identifier(repository) + "." + model.Identifier(name) + " " + what + " WITH (wait_for_completion = false)"
 }
 
 func dropSnapshot(repository, name string) string {
-	return "DROP SNAPSHOT " + identifier(repository) + "." + identifier(name)
+	return "DROP SNAPSHOT " + model.Identifier(repository) + "." + model.Identifier(name)
 }
 
 // parameters are those that the definition has, without the repository's type.
@@ -187,13 +187,13 @@ func setRepository(ctx context.Context, a model.Action, t Tools) (model.Result, 
 	if len(found) > 0 {
 		message = "every node has verified the repository"
 		if gates.CompareMinor(a.Version, alterRepositorySince) >= 0 {
-			_, err = s.Exec(ctx, "ALTER REPOSITORY "+identifier(a.Repository)+" SET "+list, arguments...)
+			_, err = s.Exec(ctx, "ALTER REPOSITORY "+model.Identifier(a.Repository)+" SET "+list, arguments...)
 		} else if _, err = s.Exec(ctx, dropRepository(a.Repository)); err == nil {
 			found = nil
 		}
 	}
 	if err == nil && len(found) == 0 {
-		_, err = s.Exec(ctx, "CREATE REPOSITORY "+identifier(a.Repository)+" TYPE "+kind+" WITH "+list, arguments...)
+		_, err = s.Exec(ctx, "CREATE REPOSITORY "+model.Identifier(a.Repository)+" TYPE "+kind+" WITH "+list, arguments...)
 	}
 	if err != nil {
 		return model.Result{}, masked(err, hidden)

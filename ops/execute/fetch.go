@@ -23,7 +23,7 @@ func fetchStatement(repository, snapshot string, tables []string, schema string)
 	if schema != "" {
 		with += ", schema_rename_pattern = '(.+)', schema_rename_replacement = " + literal(schema)
 	}
-	return "RESTORE SNAPSHOT " + identifier(repository) + "." + identifier(snapshot) + " TABLE " + tableList(tables) + " WITH (" + with + ")"
+	return "RESTORE SNAPSHOT " + model.Identifier(repository) + "." + model.Identifier(snapshot) + " TABLE " + tableList(tables) + " WITH (" + with + ")"
 }
 
 func withoutReplicas(table string) string {

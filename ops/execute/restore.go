@@ -24,11 +24,11 @@ func restoreSections(repository, snapshot string, tables []string, all bool) str
 	if !all {
 		what = "TABLE " + tableList(tables)
 	}
-	return "RESTORE SNAPSHOT " + identifier(repository) + "." + identifier(snapshot) + " " + what + " WITH (wait_for_completion = false)"
+	return "RESTORE SNAPSHOT " + model.Identifier(repository) + "." + model.Identifier(snapshot) + " " + what + " WITH (wait_for_completion = false)"
 }
 
 func restoreUsersStatement(repository, snapshot string) string {
-	return "RESTORE SNAPSHOT " + identifier(repository) + "." + identifier(snapshot) + " USERMANAGEMENT WITH (wait_for_completion = true)"
+	return "RESTORE SNAPSHOT " + model.Identifier(repository) + "." + model.Identifier(snapshot) + " USERMANAGEMENT WITH (wait_for_completion = true)"
 }
 
 func dropTable(name string) string { return "DROP TABLE IF EXISTS " + tableList([]string{name}) }
@@ -38,7 +38,7 @@ func tableList(tables []string) string {
 	var list []string
 	for _, t := range tables {
 		schema, table, _ := strings.Cut(t, ".")
-		list = append(list, identifier(schema)+"."+identifier(table))
+		list = append(list, model.Identifier(schema)+"."+model.Identifier(table))
 	}
 	return strings.Join(list, ", ")
 }

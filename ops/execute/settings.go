@@ -53,7 +53,7 @@ func setSettings(ctx context.Context, a model.Action, t Tools) (model.Result, er
 			return model.Result{}, fmt.Errorf("%s is '%s' and not '%s' any more: somebody has changed it", want.Name, value, before)
 		}
 		// The path as one quoted name: parts of it may be keywords.
-		assignments = append(assignments, identifier(want.Name)+" = "+literal(want.Value))
+		assignments = append(assignments, model.Identifier(want.Name)+" = "+literal(want.Value))
 	}
 	if len(assignments) == 0 {
 		return model.Result{Message: "the settings were so already"}, nil
@@ -81,7 +81,7 @@ func setSettings(ctx context.Context, a model.Action, t Tools) (model.Result, er
 func ResetGlobal(settings []string) string {
 	quoted := make([]string, 0, len(settings))
 	for _, name := range settings {
-		quoted = append(quoted, identifier(name))
+		quoted = append(quoted, model.Identifier(name))
 	}
 	return "RESET GLOBAL " + strings.Join(quoted, ", ")
 }

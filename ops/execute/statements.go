@@ -6,12 +6,9 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// Statements in CrateDB's SQL. Identifiers and literals are quoted here; a
+// Statements in CrateDB's SQL. Literals are quoted here; a
 // password is bound wherever a session can bind it, and stands in a statement
 // only for `crash`, where it is a random one-time password.
-
-// identifier quotes a name.
-func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // literal quotes a text.
 func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
@@ -23,21 +20,21 @@ func MakeUser(user string) (create, again, grant string) {
 }
 
 // DropUser takes a user away, where there is one.
-func DropUser(user string) string { return "DROP USER IF EXISTS " + identifier(user) }
+func DropUser(user string) string { return "DROP USER IF EXISTS " + model.Identifier(user) }
 
 func createUserLiteral(user, password string) string {
-	return "CREATE USER " + identifier(user) + " WITH (password = " + literal(password) + ")"
+	return "CREATE USER " + model.Identifier(user) + " WITH (password = " + literal(password) + ")"
 }
 
 func alterUserLiteral(user, password string) string {
-	return "ALTER USER " + identifier(user) + " SET (password = " + literal(password) + ")"
+	return "ALTER USER " + model.Identifier(user) + " SET (password = " + literal(password) + ")"
 }
 
 func createUser(user string) string {
-	return "CREATE USER " + identifier(user) + " WITH (password = $1)"
+	return "CREATE USER " + model.Identifier(user) + " WITH (password = $1)"
 }
-func alterUser(user string) string { return "ALTER USER " + identifier(user) + " SET (password = $1)" }
-func grantAll(user string) string  { return "GRANT ALL PRIVILEGES TO " + identifier(user) }
+func alterUser(user string) string { return "ALTER USER " + model.Identifier(user) + " SET (password = $1)" }
+func grantAll(user string) string  { return "GRANT ALL PRIVILEGES TO " + model.Identifier(user) }
 
 func setLicenseStatement(key string) string { return "SET LICENSE " + literal(key) }
 
@@ -57,7 +54,7 @@ func setExcluded(list string) string {
 // was not there before.
 func setTableExcluded(schema, table string, ids []string) string {
 	const setting = `"routing.allocation.exclude._id"`
-	alter := "ALTER TABLE " + identifier(schema) + "." + identifier(table)
+	alter := "ALTER TABLE " + model.Identifier(schema) + "." + model.Identifier(table)
 	if len(ids) == 0 {
 		return alter + " RESET (" + setting + ")"
 	}
@@ -69,7 +66,7 @@ func setTableExcluded(schema, table string, ids []string) string {
 func setFilterList(filters []model.Setting) string {
 	var list []string
 	for _, f := range filters {
-		list = append(list, identifier("routing.allocation."+f.Name)+" = "+literal(f.Value))
+		list = append(list, model.Identifier("routing.allocation."+f.Name)+" = "+literal(f.Value))
 	}
 	return " SET (" + strings.Join(list, ", ") + ")"
 }
@@ -78,7 +75,7 @@ func setFilterList(filters []model.Setting) string {
 func resetFilterList(filters []model.Setting) string {
 	var list []string
 	for _, f := range filters {
-		list = append(list, identifier("routing.allocation."+f.Name))
+		list = append(list, model.Identifier("routing.allocation."+f.Name))
 	}
 	return " RESET (" + strings.Join(list, ", ") + ")"
 }

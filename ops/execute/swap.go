@@ -41,7 +41,7 @@ func privilegeStatement(verb, privilege, table, user string) string {
 	if verb == "REVOKE" {
 		preposition = " FROM "
 	}
-	return verb + " " + privilege + " ON TABLE " + tableList([]string{table}) + preposition + identifier(user)
+	return verb + " " + privilege + " ON TABLE " + tableList([]string{table}) + preposition + model.Identifier(user)
 }
 
 // pairOf are the two tables of an action: other is what the one of its Index is called before they exchange their names.
