@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"fmt"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -14,7 +13,7 @@ import (
 // given. SET LICENSE is idempotent, and a licence that has left the definition cannot be taken
 // back.
 func LicenceDue(v *view.View) bool {
-	if !v.Record.Bootstrap.Done || v.Desired.License == nil || !gates.TakesLicence(runs(v)) {
+	if !v.Record.Bootstrap.Done || v.Desired.License == nil || !gates.TakesLicence(view.Version(v)) {
 		return false
 	}
 	s := v.Secret(v.Desired.License.Name)
@@ -22,16 +21,11 @@ func LicenceDue(v *view.View) bool {
 		s.Has(v.Desired.License.Key) && s.Version != v.Record.LicenseSecret
 }
 
-// runs is the version that the cluster runs.
-func runs(v *view.View) string {
-	return cmp.Or(v.Record.Version, v.Desired.Version)
-}
-
 // Relicence sets the licence again when its Secret or the reference changed, by exec: a cluster
 // above its limit lets nobody else in.
 func Relicence(t *pass.Pass) {
 	if !LicenceDue(&t.View) {
-		if t.Record.Bootstrap.Done && !gates.TakesLicence(runs(&t.View)) {
+		if t.Record.Bootstrap.Done && !gates.TakesLicence(view.Version(&t.View)) {
 			t.Record.License = t.Desired.License
 		}
 		licenceSet(t)
@@ -57,7 +51,7 @@ func Relicence(t *pass.Pass) {
 	if change.Reported == "" {
 		change.Reported = model.PasswordChangeStarted
 	}
-	a := model.Action{Kind: model.ActionSetLicense, Pod: pod, Secret: *t.Desired.License, SecretVersion: secret.Version, Version: runs(&t.View)}
+	a := model.Action{Kind: model.ActionSetLicense, Pod: pod, Secret: *t.Desired.License, SecretVersion: secret.Version, Version: view.Version(&t.View)}
 	for f := range model.Each(t.Observed.Failures) {
 		if f.Action.Kind == model.ActionSetLicense && f.Count >= passwordAttempts && change.Reported != model.PasswordChangeFailed {
 			change.Reported = model.PasswordChangeFailed

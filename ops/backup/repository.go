@@ -67,7 +67,7 @@ func placeOf(settings model.SettingList) string {
 // secrets are the parameters whose values Secrets have, as an action carries them.
 func secrets(v *view.View) string {
 	all := slices.DeleteFunc(slices.Clone(v.Desired.Backups.Repository.Secrets), func(s definition.SecretSetting) bool {
-		return !known(v.Desired.Backups.Repository.Type, s.Name, runs(v))
+		return !known(v.Desired.Backups.Repository.Type, s.Name, view.Version(v))
 	})
 	if len(all) == 0 {
 		return ""

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -136,7 +135,7 @@ func source(t *pass.Pass, r *model.RecordedRestore) {
 	}
 	t.Wait(gates.RestoreWaits(fmt.Sprintf("the folder %s is read; where that fails `from` may be wrong", restoreOf(t.Desired).From)))
 	t.Harmless(model.Action{
-		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: runs(&t.View),
+		Kind: model.ActionSetRepository, Pod: t.SQLPod(), SystemSecret: t.SystemSecret(), Version: view.Version(&t.View),
 		Repository: r.Repository, Settings: placed(&t.View, restoreOf(t.Desired).From, true), Secrets: secrets(&t.View), SecretVersions: secretVersions,
 	})
 }
@@ -296,15 +295,10 @@ func placed(v *view.View, folder string, readOnly bool) model.SettingList {
 		all = append(all, "readonly=true")
 	}
 	for _, s := range r.Settings {
-		if known(r.Type, s.Name, runs(v)) {
+		if known(r.Type, s.Name, view.Version(v)) {
 			all = append(all, s.Name+"="+s.Value)
 		}
 	}
 	slices.Sort(all)
 	return model.SettingList(strings.Join(all, "\n"))
-}
-
-// runs is the version of CrateDB; of a cluster that is being made the desired one.
-func runs(v *view.View) string {
-	return cmp.Or(v.Record.Version, v.Desired.Version)
 }

@@ -1,8 +1,6 @@
 package view
 
 import (
-	"cmp"
-
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -58,5 +56,5 @@ func GatewayNodes(v *View) int {
 // all.
 func countsForGateway(v *View, set string) bool {
 	s := Recorded(v.Record.Sets, set)
-	return s != nil && (Data(v, *s) || gates.Compare(cmp.Or(v.Record.Version, v.Desired.Version), "4.7.0") < 0)
+	return s != nil && (Data(v, *s) || gates.Compare(Version(v), "4.7.0") < 0)
 }
