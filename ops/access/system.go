@@ -58,7 +58,7 @@ func systemRefused(t *pass.Pass, secret model.Secret) {
 	since := t.Elapsed(c.Since)
 	if secret.Version == t.Record.Bootstrap.System {
 		if p := t.PodAwaitsGateway(); p != nil {
-			t.Wait(view.GatewayReason(&t.View, p))
+			t.Wait(gates.GatewayWaits(p.Name, p.RecoverAfter, view.GatewayNodes(&t.View)))
 			return
 		}
 		if n := t.Nodes(t.Record.Sets); since >= pass.SystemRefusedLong && n.Ready == n.Expected {

@@ -106,12 +106,8 @@ func extraDisks(v *view.View, set string) map[string]string {
 
 // notBlank are the claims of further disks on which CrateDB has written, of pods that are there or come.
 func notBlank(v *view.View, s model.Set, further func(template string) bool) []string {
-	var out []string
-	for c := range model.Each(v.Observed.Claims) {
+	return model.ClaimNames(v.Observed.Claims, func(c *model.Claim) bool {
 		comes := c.Set == s.Name && further(c.Template) && c.Ordinal < max(s.Replicas, RecordedReplicas(v, s.Name))
-		if comes && !c.Blank() && !itsOwn(v, c) {
-			out = append(out, c.Name)
-		}
-	}
-	return out
+		return comes && !c.Blank() && !itsOwn(v, c)
+	})
 }

@@ -1,7 +1,6 @@
 package aim
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -12,24 +11,17 @@ import (
 
 // MissingWhy are CrateDB's reasons why copies are on no node.
 func MissingWhy(v *view.View) []string {
-	var out []string
-	for e := range model.Each(v.Observed.Database.Stuck) {
+	return model.Once(nil, model.Texts(v.Observed.Database.Stuck, func(e *model.Explanation) string {
 		if e.Node == "" {
-			if words := e.Words(); !slices.Contains(out, words) {
-				out = append(out, words)
-			}
+			return e.Words()
 		}
-	}
-	return out
+		return ""
+	})...)
 }
 
 // Members are the names of all nodes, joined by commas: an executor looks whether one has left.
 func Members(v *view.View) string {
-	names := make([]string, len(v.Observed.Database.Nodes))
-	for i := range names {
-		names[i] = v.Observed.Database.Nodes[i].Name
-	}
-	return strings.Join(names, ",")
+	return strings.Join(model.Texts(v.Observed.Database.Nodes, func(n *model.Node) string { return n.Name }), ",")
 }
 
 // MasterElapsed is how long the master has been the same, and how long it has to be.

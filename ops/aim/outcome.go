@@ -1,6 +1,7 @@
 package aim
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -24,14 +25,8 @@ func Applied(v *view.View) bool {
 
 // Words are what the pass waits for, for a report.
 func Words(t *pass.Pass) string {
-	if len(t.Decision.Waits) == 0 {
-		return "nothing that is known"
-	}
-	var list []string
-	for _, w := range t.Decision.Waits {
-		list = append(list, w.Message)
-	}
-	return strings.Join(list, "; ")
+	waits := model.Texts(t.Decision.Waits, func(w *model.Reason) string { return w.Message })
+	return cmp.Or(strings.Join(waits, "; "), "nothing that is known")
 }
 
 // Timeout reports once that the operation has taken longer than its limit; work goes on. The message of the report is

@@ -43,11 +43,8 @@ func refuseSmaller(t *pass.Pass) {
 func fewer(v *view.View) bool {
 	begun := v.Record.Removing != nil && v.Record.Removing.Done != ""
 	return !begun && slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
-		surplus := view.SurplusDisks(v, s.Name)
-		uses := func(p *model.Pod) bool {
-			return p.Set == s.Name && model.Any(surplus, func(w *model.VolumeTemplate) bool { return p.Uses(w.Name) })
-		}
-		return len(surplus) > 0 && view.Data(v, s) && v.AnyPod(uses)
+		uses := func(p *model.Pod) bool { return p.Set == s.Name && view.SurplusOf(v, p) != "" }
+		return len(view.SurplusDisks(v, s.Name)) > 0 && view.Data(v, s) && v.AnyPod(uses)
 	})
 }
 

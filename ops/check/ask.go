@@ -85,10 +85,12 @@ func (m *Move) askCopies(v *view.View, c Check) (model.Reason, bool) {
 
 // nodesAnswer leaves out the node that is about to be restarted: that may be what heals it.
 func (m *Move) nodesAnswer(v *view.View) (model.Reason, bool) {
-	if m.Going == nil {
-		return v.UnreachableBut("")
+	for n := range model.Each(v.Observed.Database.Nodes) {
+		if n.Version == "" && (m.Going == nil || n.Name != m.Going.NodeName) {
+			return gates.NodesAnswer(n.Name)
+		}
 	}
-	return v.UnreachableBut(m.Going.NodeName)
+	return model.Reason{}, false
 }
 
 func (m *Move) otherPods(v *view.View) (model.Reason, bool) {

@@ -297,9 +297,7 @@ func suspendReport(reason string, status model.Status, message string) model.Rep
 }
 
 func countWords(sets []model.RecordedSet) string {
-	var groups []string
-	for _, s := range sets {
-		groups = append(groups, fmt.Sprintf("%s of group %s", aim.NumberOf(s.Replicas, "node"), s.Group))
-	}
-	return strings.Join(groups, ", ")
+	return strings.Join(model.Texts(sets, func(s *model.RecordedSet) string {
+		return aim.NumberOf(s.Replicas, "node") + " of group " + s.Group
+	}), ", ")
 }

@@ -64,6 +64,16 @@ func Texts[T any](all []T, of func(*T) string) []string {
 	return out
 }
 
+// ClaimNames are the names of the claims for which `is` holds.
+func ClaimNames(claims []Claim, is func(*Claim) bool) []string {
+	return Texts(claims, func(c *Claim) string {
+		if is(c) {
+			return c.Name
+		}
+		return ""
+	})
+}
+
 // fewTexts are looked through faster than a map of them is made.
 const fewTexts = 16
 

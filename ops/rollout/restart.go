@@ -89,12 +89,7 @@ func aborted(v *view.View) model.Reason {
 	if p == nil {
 		return gates.Aborted(podsLeft(v))
 	}
-	var claims []string
-	for c := range view.ClaimsOf(v, p.Set, p.Ordinal) {
-		if c.Terminating {
-			claims = append(claims, c.Name)
-		}
-	}
+	claims := model.ClaimNames(v.Observed.Claims, func(c *model.Claim) bool { return c.Terminating && c.Set == p.Set && c.Ordinal == p.Ordinal })
 	return gates.ReplacementAborted(strings.Join(claims, ", "), p.Name)
 }
 

@@ -145,13 +145,7 @@ func grown(v *view.View, op *model.Operation) []model.RecordedSet {
 
 // openChecks counts the nodes whose check 1 fails and is not acknowledged.
 func openChecks(v *view.View) int {
-	n := 0
-	for _, c := range v.Observed.Database.NodeChecks {
-		if c.ID == 1 && !c.Acknowledged {
-			n++
-		}
-	}
-	return n
+	return model.Count(v.Observed.Database.NodeChecks, func(c *model.NodeCheck) bool { return c.ID == 1 && !c.Acknowledged })
 }
 
 // reacknowledge acknowledges node check 1 where no grow does: at the end of a shrink, and of a

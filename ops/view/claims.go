@@ -41,16 +41,13 @@ func mayHoldShards(c *model.Claim) bool { return c.Template == "" || model.DataV
 
 // UnusedClaims are the claims on which CrateDB has written and that no node uses: of a disk that a pod came back without,
 // or of a node that has left. A pod that is to come uses its claims.
-func UnusedClaims(v *View) (names []string) {
-	for c := range model.Each(v.Observed.Claims) {
+func UnusedClaims(v *View) []string {
+	return model.ClaimNames(v.Observed.Claims, func(c *model.Claim) bool {
 		p, s := v.Pod(c.Set, c.Ordinal), Recorded(v.Record.Sets, c.Set)
 		comes := p == nil && s != nil && c.Ordinal < s.Replicas
 		inUse := comes || p != nil && p.Uses(c.Template)
-		if mayHoldShards(c) && !c.Blank() && !inUse {
-			names = append(names, c.Name)
-		}
-	}
-	return names
+		return mayHoldShards(c) && !c.Blank() && !inUse
+	})
 }
 
 // createdTogether is how long before its first pod a claim is made at most. The controller makes the one right
@@ -69,13 +66,10 @@ func free(v *View, p *model.Pod, c *model.Claim) bool {
 
 // FreeClaims are the claims that are being deleted and are free, separated by commas; "" for none.
 func FreeClaims(v *View) string {
-	var out []string
-	for c := range model.Each(v.Observed.Claims) {
-		if p := v.Pod(c.Set, c.Ordinal); c.Terminating && p != nil && free(v, p, c) {
-			out = append(out, c.Name)
-		}
-	}
-	return strings.Join(out, ",")
+	return strings.Join(model.ClaimNames(v.Observed.Claims, func(c *model.Claim) bool {
+		p := v.Pod(c.Set, c.Ordinal)
+		return c.Terminating && p != nil && free(v, p, c)
+	}), ",")
 }
 
 // DeletedClaims are the pods that have such a claim, with it.

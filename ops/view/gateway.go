@@ -34,11 +34,6 @@ func WaitsForMore(v *View, nodes int) *model.Pod {
 	return nil
 }
 
-// GatewayReason says that the gateway of this pod waits for more nodes than there are.
-func GatewayReason(v *View, p *model.Pod) model.Reason {
-	return gates.GatewayWaits(p.Name, p.RecoverAfter, GatewayNodes(v))
-}
-
 // WaitsForTooMany reports whether a pod waits for more data nodes than there are, and the
 // template of its set no longer does.
 func WaitsForTooMany(v *View, p *model.Pod) bool {

@@ -96,14 +96,3 @@ func (v *View) NameTwice() (model.Reason, bool) {
 	}
 	return model.Reason{}, false
 }
-
-// UnreachableBut is nodes-answer: a node in sys.nodes does not answer. The node of this name
-// does not count: it is about to be restarted, which may heal it. "" leaves out none.
-func (v *View) UnreachableBut(name string) (model.Reason, bool) {
-	for n := range model.Each(v.Observed.Database.Nodes) {
-		if n.Version == "" && n.Name != name {
-			return gates.NodesAnswer(n.Name)
-		}
-	}
-	return model.Reason{}, false
-}

@@ -144,12 +144,9 @@ func disksWords(v *view.View) string {
 
 // freeWords name the claims of disks that no pod uses any more.
 func freeWords(v *view.View) string {
-	free := model.Texts(v.Observed.Claims, func(c *model.Claim) string {
+	free := model.ClaimNames(v.Observed.Claims, func(c *model.Claim) bool {
 		known := view.Recorded(v.Record.Sets, c.Set) != nil && model.DataVolume(c.Template)
-		if known && v.Live(c.Set) != nil && !view.HasTemplate(v, c.Set, c.Template) {
-			return c.Name
-		}
-		return ""
+		return known && v.Live(c.Set) != nil && !view.HasTemplate(v, c.Set, c.Template)
 	})
 	if len(free) == 0 {
 		return ""
