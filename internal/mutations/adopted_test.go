@@ -13,7 +13,7 @@ var adopted = []mutation{
 	{"it is forgotten only when no pod has it", "UpdateAdopted", "replacedAdopted(live) && !t.AnyPod(old) && !mayReturn:", "replacedAdopted(live) && (true || !t.AnyPod(old) && !mayReturn):", "ops", "TestALostRecordInTheMiddleOfTheRestartLeavesNoPodBehind"},
 	{"a policy that keeps all claims is the default", "filledIn", `policy["whenDeleted"] == "Retain" && policy["whenScaled"] == "Retain"`, `len(policy) > 9`, "internal/daemon", "TestTheRecordedClusterOfCrateOperatorIsReadAsOneOfOurs"},
 	{"an adopted template counts the nodes that there are", "effective", "if !kept && !present && view.KeepsAdopted(&t.View, s.Name) {", "if false {", "ops", "TestWhatKeepsAnAdoptedTemplate"},
-	{"a volume is replaced on an adopted template", "awaitsTemplate", " && !view.KeepsAdopted(v, s.Name)", "", "ops", "TestTheVolumesOfAnAdoptedClusterAreReplacedOnItsTemplate"},
+	{"a volume is replaced on an adopted template", "GotDesired", " || view.KeepsAdopted(v, set)", "", "ops", "TestTheVolumesOfAnAdoptedClusterAreReplacedOnItsTemplate"},
 
 	{"a guard is closed before a StatefulSet is away", "closing", "case !b.closed():", "case false:", "ops/adopt", "TestAnAdoptionThatIsKilledAnywhereEndsForwardsAndBack"},
 	{"crate-operator's budgets stay until the daemon has its own", "opening", "b == nil || !b.Ours || !b.Seen", "false && (b == nil || !b.Ours || !b.Seen)", "ops/adopt", "TestAnAdoptionThatIsKilledAnywhereEndsForwardsAndBack"},

@@ -96,6 +96,12 @@ func templateMayHelp(v *view.View, p *model.Pod) bool {
 	return view.HasMaster(v) && view.Absent(v, p.NodeName) && view.StuckSinceStart(v, p)
 }
 
+// GotDesired reports whether a set was applied last with its desired template, or keeps the one that it was adopted with.
+func GotDesired(v *view.View, set string) bool {
+	e := model.Find(v.Observed.Applied.Effective.Sets, func(e *model.EffectiveSet) bool { return e.Name == set })
+	return e != nil && e.Template == model.TemplateDesired || view.KeepsAdopted(v, set)
+}
+
 // Asked is the time before which pods were made that a person wants restarted, by the
 // annotation or the command; zero for none. A time in the future counts as now, and so does a
 // text that is no time.

@@ -161,7 +161,9 @@ func finish(t *pass.Pass) {
 	}
 	for _, s := range t.Record.Sets {
 		live := t.Live(s.Name)
-		if !applied(v, s.Name) || live == nil || live.ObservedGeneration != live.Generation || byRestart(v, s) {
+		// What is recorded may never have been applied: other objects of the same revision were, while its template was kept.
+		applied := !view.ResizePending(v, s.Name) && (v.DesiredSet(s.Name) == nil || aim.GotDesired(v, s.Name))
+		if !applied || live == nil || live.ObservedGeneration != live.Generation || byRestart(v, s) {
 			return
 		}
 	}
@@ -178,17 +180,6 @@ func finish(t *pass.Pass) {
 	if !view.Restarting(v) && aim.NextSet(v) == "" {
 		aim.ComputeEnds(t) // else the restart reports it
 	}
-}
-
-// applied reports whether the desired template of a set was applied. What is recorded may never have
-// been: other objects of the same revision were, while its template was kept for a growth.
-func applied(v *view.View, set string) bool {
-	if view.ResizePending(v, set) {
-		return false
-	}
-	sets := v.Observed.Applied.Effective.Sets
-	i := slices.IndexFunc(sets, func(e model.EffectiveSet) bool { return e.Name == set })
-	return v.DesiredSet(set) == nil || view.KeepsAdopted(v, set) || i >= 0 && sets[i].Template == model.TemplateDesired
 }
 
 // byRestart reports whether a pod of a set is on another template than it, or on its way: a restart that

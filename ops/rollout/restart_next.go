@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"slices"
 	"time"
 
 	"stevedore.dev/stevedore/ops/aim"
@@ -165,11 +164,7 @@ func awaitsTemplate(t *pass.Pass, set string) bool {
 			continue
 		}
 		live := v.Live(s.Name)
-		i := slices.IndexFunc(v.Observed.Applied.Effective.Sets, func(e model.EffectiveSet) bool { return e.Name == s.Name })
-		if live == nil || t.Waits(gates.ControllerBehind(live.Name, live.Generation, live.ObservedGeneration)) || view.PendingRestart(v, s.Name) || i < 0 {
-			return true
-		}
-		if v.Observed.Applied.Effective.Sets[i].Template != model.TemplateDesired && !view.KeepsAdopted(v, s.Name) {
+		if live == nil || t.Waits(gates.ControllerBehind(live.Name, live.Generation, live.ObservedGeneration)) || view.PendingRestart(v, s.Name) || !aim.GotDesired(v, s.Name) {
 			return true
 		}
 	}
