@@ -14,11 +14,11 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 	if m.LacksCopies && (c == HealthGreen || c == ClusterHealth || c == ReplicasComplete) {
 		return model.Reason{}, false // its restart brings the copies back
 	}
-	if c >= checks {
+	if c.question > 0 {
 		if m.LacksCopies || m.Going != nil && !m.Going.Ready {
 			return model.Reason{}, false // its restart is a repair
 		}
-		return db.Answered(int(c - checks))
+		return db.Answered(c.question - 1)
 	}
 	switch c {
 	case Contact:

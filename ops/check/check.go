@@ -14,47 +14,55 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// Check is one gate, asked of what is known. It is a number and no function: a pass that is
+// Check is one gate, asked of what is known. It is a value and no function: a pass that is
 // given to a function in a list would not stay on the stack.
-type Check uint8
+type Check struct {
+	rule *gates.Rule
+	// question is its place among gates.Questions, from 1 on; 0 where it is none of these.
+	question int
+	// other tells two checks of one rule apart.
+	other bool
+}
+
+// Rule is the gate that the check asks.
+func (c Check) Rule() gates.Rule { return *c.rule }
 
 // The checks, in the order in which most lists ask them. What each looks at is said at
 // its gate.
-const (
-	Contact Check = iota
-	FreshReading
-	NodesKnown
-	GatewayRecovered
+var (
+	Contact          = Check{rule: &gates.ContactRule}
+	FreshReading     = Check{rule: &gates.FreshReadingRule}
+	NodesKnown       = Check{rule: &gates.NodesKnownRule}
+	GatewayRecovered = Check{rule: &gates.RecoveredRule}
 	// GatewayServes is gateway-recovered, whether there is a master or not.
-	GatewayServes
-	TablesKnown
+	GatewayServes = Check{rule: &gates.RecoveredRule, other: true}
+	TablesKnown   = Check{rule: &gates.DetailKnownRule}
 	// ShardsKnown is tables-known of the tables and of each shard's place.
-	ShardsKnown
+	ShardsKnown = Check{rule: &gates.DetailKnownRule, other: true}
 	// SnapshotsKnown is snapshot-running where it is not known whether one runs.
-	SnapshotsKnown
-	AllocationKnown
-	NodesJoined
-	NodeNames
-	NodesAnswer
-	OtherPods
-	ShardsMoving
-	AllocationEnabled
-	HealthGreen
-	ClusterHealth
-	ReplicasComplete
-	NoSnapshot
-	MasterStable
+	SnapshotsKnown    = Check{rule: &gates.SnapshotRunningRule, other: true}
+	AllocationKnown   = Check{rule: &gates.AllocationKnownRule}
+	NodesJoined       = Check{rule: &gates.JoinedRule}
+	NodeNames         = Check{rule: &gates.NodeNameTwiceRule}
+	NodesAnswer       = Check{rule: &gates.NodesAnswerRule}
+	OtherPods         = Check{rule: &gates.OtherPodDownRule}
+	ShardsMoving      = Check{rule: &gates.ShardsMovingRule}
+	AllocationEnabled = Check{rule: &gates.AllocationEnabledRule}
+	HealthGreen       = Check{rule: &gates.HealthGreenRule}
+	ClusterHealth     = Check{rule: &gates.ClusterHealthRule}
+	ReplicasComplete  = Check{rule: &gates.ReplicasCompleteRule}
+	NoSnapshot        = Check{rule: &gates.SnapshotRunningRule}
+	MasterStable      = Check{rule: &gates.MasterStableRule}
 	// VolumeStays is claim-being-deleted of the pod that is about to go.
-	VolumeStays
-	Unreplicated
-	NodeFits
-	checks // the first one of Questions
+	VolumeStays  = Check{rule: &gates.ClaimBeingDeletedRule}
+	Unreplicated = Check{rule: &gates.UnreplicatedRule}
+	NodeFits     = Check{rule: &gates.NodeFitsRule}
 )
 
 // Questions are the checks of the rules that say themselves what they ask CrateDB (gates.Questions), in their order.
 func Questions() (all []Check) {
-	for i := range gates.Questions {
-		all = append(all, checks+Check(i))
+	for i, rule := range gates.Questions {
+		all = append(all, Check{rule: rule, question: i + 1})
 	}
 	return all
 }
@@ -69,41 +77,6 @@ var (
 	// restart next, and while they have not, one that vanishes comes back in a roundabout way only.
 	Whole = slices.Concat(Reading, []Check{OtherPods}, Copies)
 )
-
-// rules are the gates of the checks.
-var rules = [checks]*gates.Rule{
-	Contact:           &gates.ContactRule,
-	FreshReading:      &gates.FreshReadingRule,
-	NodesKnown:        &gates.NodesKnownRule,
-	GatewayRecovered:  &gates.RecoveredRule,
-	GatewayServes:     &gates.RecoveredRule,
-	TablesKnown:       &gates.DetailKnownRule,
-	ShardsKnown:       &gates.DetailKnownRule,
-	SnapshotsKnown:    &gates.SnapshotRunningRule,
-	AllocationKnown:   &gates.AllocationKnownRule,
-	NodesJoined:       &gates.JoinedRule,
-	NodeNames:         &gates.NodeNameTwiceRule,
-	NodesAnswer:       &gates.NodesAnswerRule,
-	OtherPods:         &gates.OtherPodDownRule,
-	ShardsMoving:      &gates.ShardsMovingRule,
-	AllocationEnabled: &gates.AllocationEnabledRule,
-	HealthGreen:       &gates.HealthGreenRule,
-	ClusterHealth:     &gates.ClusterHealthRule,
-	ReplicasComplete:  &gates.ReplicasCompleteRule,
-	NoSnapshot:        &gates.SnapshotRunningRule,
-	MasterStable:      &gates.MasterStableRule,
-	VolumeStays:       &gates.ClaimBeingDeletedRule,
-	Unreplicated:      &gates.UnreplicatedRule,
-	NodeFits:          &gates.NodeFitsRule,
-}
-
-// Rule is the gate that the check asks.
-func (c Check) Rule() gates.Rule {
-	if c >= checks {
-		return *gates.Questions[c-checks]
-	}
-	return *rules[c]
-}
 
 // Move is what the checks are asked about.
 type Move struct {
@@ -134,7 +107,7 @@ func (m *Move) Stop(t *pass.Pass, list []Check) bool {
 		if !stops {
 			continue
 		}
-		if c.Rule().Kind == gates.Refuses {
+		if c.rule.Kind == gates.Refuses {
 			t.Refuse(reason)
 		} else {
 			t.Wait(reason)

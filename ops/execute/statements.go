@@ -33,8 +33,10 @@ func alterUserLiteral(user, password string) string {
 func createUser(user string) string {
 	return "CREATE USER " + model.Identifier(user) + " WITH (password = $1)"
 }
-func alterUser(user string) string { return "ALTER USER " + model.Identifier(user) + " SET (password = $1)" }
-func grantAll(user string) string  { return "GRANT ALL PRIVILEGES TO " + model.Identifier(user) }
+func alterUser(user string) string {
+	return "ALTER USER " + model.Identifier(user) + " SET (password = $1)"
+}
+func grantAll(user string) string { return "GRANT ALL PRIVILEGES TO " + model.Identifier(user) }
 
 func setLicenseStatement(key string) string { return "SET LICENSE " + literal(key) }
 

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
