@@ -13,7 +13,7 @@ const (
 var Limits = []Limit{
 	{"lines of the packages of ops that decide", 21839, 6000, coreLines},
 	{"files of a package in the largest cycle", 5, 5, largestComponent},
-	{"methods of the type with the most in ops", 19, 19, mostMethods},
+	{"methods of the type with the most in ops", 18, 18, mostMethods},
 	{"functions over 60 lines in ops/...", 0, 0, longFunctions},
 	{"conditions over 4 terms in ops/...", 0, 0, longConditions},
 	{"files over 500 lines in the repository", 0, 0, longFiles},

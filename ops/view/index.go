@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -159,3 +160,6 @@ func (v *View) AllNodes() int {
 	}
 	return n
 }
+
+// Version is the one that the cluster runs; of a cluster that is being made the desired one.
+func Version(v *View) string { return cmp.Or(v.Record.Version, v.Desired.Version) }

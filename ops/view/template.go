@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
@@ -71,9 +70,6 @@ func AwaitsMount(v *View, p *model.Pod) bool {
 		return pending && p.Created.Before(since)
 	})
 }
-
-// Version is the one that the cluster runs; of a cluster that is being made the desired one.
-func Version(v *View) string { return cmp.Or(v.Record.Version, v.Desired.Version) }
 
 // ChangesTemplate reports whether a pod, recreated, would get another template than it runs, and one of
 // a version that its volume takes.
