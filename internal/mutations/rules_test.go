@@ -113,7 +113,7 @@ var rules = append(asking(), []mutation{
 	{"leaving-node-away", "drainReading", "\t\t\tt.Wait(gates.LeavingNode(leaves.Name, leaves.Pod))\n\t\t\treturn true\n", "			continue\n", "ops", aShrink},
 	{"nodes-gone", "stillLeaving", "\t\t\tt.Wait(gates.NodesGone(\"pod \" + p.Name))\n", "", "ops", "TestWhatLeavesStaysExcludedUntilTheLastOfItIsGone"},
 	silenced("exclusion-voids-others", "ExclusionVoidsOthers", "ops", "TestADrainEndsNobodysExclusionAndGoesOnWhenOthersEndTheEffectOfOurs"),
-	{"node-cannot-leave", "forecastWaits", "\t\tt.Refuse(gates.NodeCannotLeave(kept, distinct(keeps)))\n\t\treturn true\n", "", "ops", beforeAPod},
+	{"node-cannot-leave", "forecastWaits", "\t\tt.Refuse(gates.NodeCannotLeave(kept, model.Distinct(keeps)))\n\t\treturn true\n", "", "ops", beforeAPod},
 	{"node-cannot-leave", "leavable", "return []model.Reason{gates.NodeCannotLeave(nodes, tables)}", "_ = nodes\n\treturn nil", "ops", "TestAShrinkThatCouldNotEndIsRefusedWithNumbers"},
 	{"exclusion-hidden", "shrinkWaits", "t.Refuse(gates.ExclusionHidden())", "", "ops", "TestAnExclusionThatATransientListHidesIsTakenBackAndSaid"},
 	{"exclusions-return", "GiveBackExclusions", "t.Wait(gates.ExclusionsReturn(x.Set, len(model.Listed(x.IDs))))", "", "ops", aShrink},
