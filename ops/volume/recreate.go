@@ -423,12 +423,17 @@ func Forgotten(t *pass.Pass) bool {
 }
 
 // forgotten is a StatefulSet of which only pods are there, or somebody's in its place, and nothing is
-// recorded; "" for none. With going, pods count that are on their way out: no other pod may be evicted meanwhile.
+// recorded; "" for none. With going, pods count that are on their way out, and those that name one that is not there: their
+// watch may be behind. No other pod may be evicted meanwhile.
 func forgotten(v *view.View, going bool) string {
 	for p := range model.Each(v.Observed.Pods) {
 		live := v.Live(p.Set)
 		known := view.Recorded(v.Record.Sets, p.Set) != nil || live != nil && live.Ours
-		if !known && p.Controller == "" && (going || !p.Terminating) {
+		alone := p.Controller == "" && !p.Terminating
+		if going {
+			alone = live == nil || p.Controller != live.UID
+		}
+		if !known && alone {
 			return p.Set
 		}
 	}
