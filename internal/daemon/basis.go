@@ -102,6 +102,7 @@ func (l Looker) Look(ctx context.Context, cluster render.Cluster, rendered *rend
 		}
 	}
 	basis.Observed = observeKubernetes(l.Live, basis.Desired)
+	basis.Record.Saved = w.savedOrLive(basis.Desired.Revision, basis.Record, &basis.Observed)
 	manifest.NoteTemplates(&basis.Desired, rendered.Objects, basis.Observed.Sets, &basis.Record)
 	if l.Storage != nil && lifecycle.NeedsStorage(&basis.Desired, &basis.Observed) {
 		basis.Observed.Storage = l.Storage.Read(ctx, basis.Desired.Storage)
@@ -138,6 +139,7 @@ func (l Looker) LookRemoved(ctx context.Context, key record.Cluster) (Basis, err
 	}
 	basis.Desired = manifest.RemovedDesired(key.Namespace, key.Name, basis.Record.Owner, "", &basis.Record)
 	basis.Observed = observeKubernetes(l.Live, basis.Desired)
+	basis.Record.Saved = w.savedOrLive(basis.Desired.Revision, basis.Record, &basis.Observed)
 	if basis.Observed.Leftovers, err = w.leftovers(ctx, wanted{removed: true}); err != nil {
 		return basis, err
 	}

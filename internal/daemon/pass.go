@@ -121,6 +121,7 @@ func (w *worker) pass(ctx context.Context) (wait time.Duration, err error) {
 		}
 	}
 	if !want.removed {
+		rec.Saved = w.savedOrLive(desired.Revision, rec, &observed)
 		manifest.NoteTemplates(&desired, w.rendered.Objects, observed.Sets, &rec)
 		desired.Changes = w.classify(desired.Revision, rec.Saved, observed.Sets)
 	}
@@ -334,7 +335,7 @@ func (w *worker) desired(ctx context.Context, want wanted, rec *model.Record) (m
 // classify compares the wanted StatefulSets with those that were effective, as far as they
 // were applied, only when one of these changed.
 func (w *worker) classify(revision string, saved model.Saved, live []model.ObservedSet) []model.Change {
-	key := changesKey{revision: revision, saved: savedHash(saved), live: templatesOf(live)}
+	key := keyOf(revision, saved, live)
 	if w.changesFor == key {
 		return w.changes
 	}

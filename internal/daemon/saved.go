@@ -64,6 +64,16 @@ func (w *worker) completeSaved(rec model.Record) model.Saved {
 	return live
 }
 
+// savedOrLive is the same, and what is live of a StatefulSet of which what is saved was never live. It is looked for only when
+// another template is live, or saved, than in the pass before.
+func (w *worker) savedOrLive(revision string, rec model.Record, observed *model.Observed) model.Saved {
+	if w.changesFor == keyOf(revision, rec.Saved, observed.Sets) {
+		return rec.Saved
+	}
+	rec.Saved = manifest.WithoutNeverLive(rec.Saved, observed)
+	return w.completeSaved(rec)
+}
+
 // savedFromLive rebuilds what was last effective, where the record lost it,
 // from the fields that we own in the live StatefulSets.
 func (w *worker) savedFromLive() model.Saved {

@@ -59,6 +59,21 @@ func TestADamagedPartOfTheRecordCostsOnlyItself(t *testing.T) {
 	}
 }
 
+// What was saved of a StatefulSet and never live is taken from what is live, from when that is seen first.
+func TestWhatWasNeverLiveIsNotWhatAStatefulSetIsHeldTo(t *testing.T) {
+	packed := manifest.Pack([]*unstructuredObject{statefulSet("hot", "crate:1"), statefulSet("cold", "crate:1")})
+	rec := model.Record{Saved: packed, Sets: []model.RecordedSet{{Name: "hot"}, {Name: "cold"}}}
+	o := &model.Observed{Sets: []model.ObservedSet{{Name: "hot", Ours: true, Template: "live"}}, Pods: []model.Pod{{Set: "hot", Template: "live"}}}
+	w := newWorker(t, recordtest.NewConfigMaps())
+	var err error
+	w.live, err = apply.NewLive(&rest.Config{Host: "http://127.0.0.1:1"}, apply.LiveOptions{})
+	require.NoError(t, err)
+	t.Cleanup(w.live.Close)
+	assert.Equal(t, model.Saved{"cold": packed["cold"]}, w.savedOrLive("r", rec, o), "it watches nothing, and makes nothing up")
+	w.changesFor = keyOf("r", rec.Saved, o.Sets)
+	assert.Equal(t, packed, w.savedOrLive("r", rec, o), "what was looked at is not looked at again")
+}
+
 // What is live has defaults and other people's fields, which say nothing; what
 // differs in a field that is desired is a difference.
 func TestALostRecordIsRebuiltFromTheFieldsThatAreOurs(t *testing.T) {

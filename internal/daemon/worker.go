@@ -121,6 +121,10 @@ type changesKey struct {
 	live     string
 }
 
+func keyOf(revision string, saved model.Saved, live []model.ObservedSet) changesKey {
+	return changesKey{revision: revision, saved: savedHash(saved), live: templatesOf(live)}
+}
+
 // Bounds of the wait after a pass that failed.
 const (
 	retryMin = 250 * time.Millisecond

@@ -1,9 +1,11 @@
 package simulation
 
 import (
+	"maps"
 	"slices"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -199,6 +201,7 @@ func (w *world) changesOf(want int, saved func(set string) string, changes []mod
 
 // completeSaved takes what the record lost from what is live.
 func (d *daemon) completeSaved(rec *model.Record) model.Saved {
+	d.dropsNeverLive(rec)
 	complete := len(rec.Saved) > 0
 	for i := range rec.Sets {
 		complete = complete && rec.Saved[rec.Sets[i].Name] != ""
@@ -219,4 +222,23 @@ func (d *daemon) completeSaved(rec *model.Record) model.Saved {
 		}
 	}
 	return saved
+}
+
+// dropsNeverLive does what manifest.WithoutNeverLive does with objects.
+func (d *daemon) dropsNeverLive(rec *model.Record) {
+	for i := range d.view.sets {
+		live, hashes := &d.view.sets[i], make([]string, 0, 3)
+		names := [...]string{live.Name, liveName(live.Name), beforeName(live.Name)}
+		for _, name := range names {
+			if at := templateByKey(rec.Saved[name]); at >= 0 {
+				hashes = append(hashes, d.w.templates[at].hash)
+			}
+		}
+		if manifest.NeverLive(hashes, live, d.view.pods) {
+			rec.Saved = maps.Clone(rec.Saved)
+			for _, name := range names {
+				delete(rec.Saved, name)
+			}
+		}
+	}
 }
