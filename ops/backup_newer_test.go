@@ -239,6 +239,7 @@ func TestNoUpgradeWaitsForASnapshotThatWaitsForTheUpgrade(t *testing.T) {
 		{"a node is away, and its pod may come", func(s *situation) { s.away(hot + "-2") }, false},
 		{"a pod is stuck, and a drill ends by itself", func(s *situation) { stuck(s); s.r.Backups.Fetch.Drill = true }, false},
 		{"a pod is stuck, and what has come is dropped again", func(s *situation) { stuck(s); s.r.Backups.Fetch.Step = model.FetchDrop }, false},
+		{"a pod is stuck, and two tables that are there exchange their names (6420404237)", func(s *situation) { stuck(s); s.r.Backups.Fetch.Verb = model.FetchUndo }, false},
 		{"a pod is stuck, and the tables are there (3000021357)", func(s *situation) { stuck(s); s.r.Backups.Fetch.Done = s.r.Backups.Fetch.Of }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -256,5 +257,32 @@ func TestNoUpgradeWaitsForASnapshotThatWaitsForTheUpgrade(t *testing.T) {
 			assert.Equal(t, c.begins, decision.Record.Operation != nil, "%v", decision.Waits)
 			assert.Equal(t, !c.begins, slices.Contains(reasons(decision.Waits), "snapshot-newer"), "%v", decision.Waits)
 		})
+	}
+}
+
+// Seed 6420404237: an undo waited for a node that only an upgrade brings back, the upgrade for a newer snapshot, and that for the
+// undo. It goes back, and begins again after the snapshot.
+func TestAnUndoMakesWayForASnapshotThatHasWaitedForLong(t *testing.T) {
+	for _, step := range []model.FetchStep{model.FetchReady, model.FetchSwap} {
+		w := replaces(t)
+		w.calmed()
+		w.now = w.now.Add(time.Minute)
+		w.commands.FetchAt = model.FetchCommand{At: w.now, Verb: model.FetchUndo, Tables: []string{"doc.t3"}}.String()
+		w.until(func() bool { f := w.record.Backups.Fetch; return f != nil && f.Step == step })
+		w.see = func(db *model.Database) { // its pod is stuck
+			db.Nodes = slices.DeleteFunc(slices.Clone(db.Nodes), func(n model.Node) bool { return n.Name == hot+"/1" })
+		}
+		w.now = time.Date(2026, 3, 5, 12, 0, 1, 0, time.UTC)
+		afterPasses(t, w, 3)
+		require.NotEmpty(t, w.record.Backups.Due.Schedule)
+		require.True(t, w.record.Backups.Fetch.There(), "not yet")
+		before := len(w.taken())
+		w.ahead(2 * w.desired.Backups.MaxDelay)
+		w.until(func() bool { return len(w.taken()) > before })
+		assert.Equal(t, 1, w.swaps)
+		w.see = nil
+		w.calmed()
+		assert.Equal(t, 2, w.swaps)
+		assert.Empty(t, w.dropped)
 	}
 }

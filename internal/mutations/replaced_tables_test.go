@@ -22,7 +22,7 @@ var replacedTables = []mutation{
 	{"no operation begins while names are exchanged", "InTheWay", "limit += stalledFor", "limit += 0", "ops", "TestNoOperationBeginsWhileTwoTablesExchangeTheirNames"},
 	{"what was about to begin ends with its definition", "withoutPlan", "if t.Desired.Backups != nil || f.Drill ||", "if true || f.Drill ||", "ops", "TestNothingIsRestoredAnyMoreThatWasAboutToBe"},
 	{"an abort leaves the table as it was", "abort", "case f.Step == model.FetchReady, f.Step == model.FetchSwap && !f.Sent:", "case false:", "ops", "TestAnAbortOfAReplacementLeavesTheTableAsItWas"},
-	{"a copy makes way for an operation", "makesWay", "case t.Record.Operation != nil:", "case false:", "ops", "TestACopyMakesWayForAnOperation"},
+	{"a copy makes way for an operation", "makesWay", "case t.Record.Operation != nil && f.Verb == model.FetchReplace:", "case false:", "ops", "TestACopyMakesWayForAnOperation"},
 	{"a copy makes way for a snapshot", "makesWay", "t.Elapsed(b.Waiting) > d.MaxDelay", "false", "ops", "TestACopyMakesWayForASnapshotThatHasWaitedForLong"},
 	{"a copy is looked for before it is asked for", "fetchTables", "if a.Table != \"\" && !a.Tried {", "if false {", "ops/execute", "TestATableThatTakesAnothersPlaceIsLookedForBeforeItIsAskedFor"},
 	{"what has the name of a copy is ours", "fetchTables", "case a.New, a.Table != \"\":", "case a.New:", "ops", "TestACopyThatCannotBeFetchedIsDroppedWhereverTheDaemonDies"},

@@ -72,6 +72,7 @@ var foundWords = []struct {
 	{"the only copy comes back to a drained node, and somebody has raised the replicas", NewSchedule(6410768514)},
 	{"a resume brings up nodes of two versions, and the record is lost", NewSchedule(6410495979)},
 	{"nobody can ask for a snapshot, and the nodes run two versions", NewSchedule(6410581679)},
+	{"an undo waits for a node, and an upgrade for a newer snapshot", NewSchedule(6420404237)},
 	{"an upgrade is left with a pod whose disk is to come back", NewSchedule(6410948130)},
 	{"`system` is denied a kept table that a person asks to drop", NewSchedule(6420290169)},
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"stevedore.dev/stevedore/ops/fetch"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
@@ -77,7 +78,7 @@ func First(t *pass.Pass, kind model.OperationKind) {
 // a node whose pod is stuck: only another template may bring that.
 func awaitsStuck(t *pass.Pass) bool {
 	f, v := t.Record.Backups.Fetch, &t.View
-	comes := f.There() && f.Step != model.FetchDrop && f.Done < f.Of
+	comes := len(fetch.Hidden(&t.Record)) > 0 && f.Step != model.FetchDrop && f.Done < f.Of
 	return comes && !f.Drill && v.AnyPod(func(p *model.Pod) bool {
 		return view.NotReady(p) && view.Absent(v, p.NodeName) && view.StuckSinceStart(v, p)
 	})

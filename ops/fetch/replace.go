@@ -149,18 +149,23 @@ func without(all []model.KeptTable, name string) []model.KeptTable {
 
 // makesWay drops a copy, to fetch it again later: where an operation is under way, which may wait for all replicas, and the
 // copy may lack some; and where a snapshot has waited for maxDelay, which no copy can be in, and the copy waits for something
-// else. What the copy waits for may be what begins after the snapshot.
+// else. What the copy waits for may be what begins after the snapshot. An undo has no copy, and only begins again.
 func makesWay(t *pass.Pass, f *model.Fetch) bool {
 	b, d, why := t.Record.Backups, t.Desired.Backups, ""
 	switch {
-	case f.Verb != model.FetchReplace:
-	case t.Record.Operation != nil:
+	case t.Record.Operation != nil && f.Verb == model.FetchReplace:
 		why = "the operation " + string(t.Record.Operation.Kind) + " is under way"
 	case d != nil && b.Due.Schedule != "" && t.Elapsed(b.Waiting) > d.MaxDelay:
 		why = busy(t)
 	}
 	if why == "" {
 		return false
+	}
+	if f.Verb == model.FetchUndo {
+		f.Rest = f.Batch
+		givesBack(f)
+		sayProgress(t, f, "it waits: "+why)
+		return true
 	}
 	givesBack(f)
 	f.Bytes, f.Took = 0, 0
