@@ -14,7 +14,19 @@ import (
 // table wants more copies than there are data nodes, and desired nodes give it room. Both wait
 // for green, and would wait for ever.
 func GrowsFirst(v *view.View) bool {
-	return NodesCome(v) && NeedsMore(v, view.Total(v.Record.Sets, func(s model.RecordedSet) bool { return view.Data(v, s) }))
+	return NodesCome(v) && !newAfterUpgrade(v) && NeedsMore(v, view.Total(v.Record.Sets, func(s model.RecordedSet) bool { return view.Data(v, s) }))
+}
+
+// newAfterUpgrade reports whether a new group waits for a set on trial of which a pod is stuck, and an upgrade brings that
+// pod another template, or has brought it.
+func newAfterUpgrade(v *view.View) bool {
+	isNew := func(w model.Set) bool { return view.Recorded(v.Record.Sets, w.Name) == nil }
+	if !UpgradeDue(v) || !slices.ContainsFunc(v.Desired.Sets, isNew) {
+		return false
+	}
+	return v.AnyPod(func(p *model.Pod) bool {
+		return view.NotReady(p) && view.StuckSinceCreated(v, p) && (TrialPods(v, p.Set) || replacesStuck(v, p.Set))
+	})
 }
 
 // NeedsMore reports whether a table wants more copies than so many data nodes take, and those that are desired
