@@ -60,6 +60,12 @@ func TestAGrowThatIsTakenBackLeavesNoClaimWithoutAnOwner(t *testing.T) {
 // is said when the node is to leave again, else it would be waited for.
 func TestAClaimWhoseGrowIsForgottenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T) {
 	claim := "data0-" + hot + "-3"
+	further := func(after time.Duration) func(*situation, *model.Pod, *model.Claim) {
+		return func(_ *situation, p *model.Pod, c *model.Claim) {
+			p.Ready, p.Volumes = true, "data0"
+			c.Template, c.Made = "data1", p.Created.Add(after)
+		}
+	}
 	for _, c := range []struct {
 		name    string
 		change  func(*situation, *model.Pod, *model.Claim)
@@ -73,6 +79,12 @@ func TestAClaimWhoseGrowIsForgottenSaysWhoseItIsBeforeItsNodeLeaves(t *testing.T
 		}, nil},
 		{"it is another cluster's", func(_ *situation, _ *model.Pod, c *model.Claim) { c.ClusterID = "id-2" }, nil},
 		{"a version has written to it", func(_ *situation, _ *model.Pod, c *model.Claim) { c.Version = "6.4.3" }, nil},
+		{"it is of a further disk, and was made for a pod that has not restarted", further(time.Minute), []string{claim}},
+		{"it is of a further disk, and was there before the pod", further(-time.Minute), nil},
+		{"its pod has it", func(s *situation, p *model.Pod, c *model.Claim) {
+			further(time.Minute)(s, p, c)
+			p.Volumes = "data0,data1"
+		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := made(t)
