@@ -2,8 +2,10 @@ package simulation
 
 import (
 	"slices"
+	"strings"
 
 	"stevedore.dev/stevedore/ops/gates"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // doAsTold: people do what the status has said for long, where several faults have met and only they can end it.
@@ -39,11 +41,30 @@ func (w *world) doAsTold() {
 		w.endsClaims()
 		w.dropsLost()
 	}
+	if slices.ContainsFunc(w.daemons, func(d *daemon) bool { return d.running && d.asksForGroup() }) {
+		w.pushesGroupBack()
+	}
 	if tells(gates.UnexplainedHoldRule) && w.hidesTwice() {
 		w.say("somebody sets cluster.routing.allocation.enable to all, as the status asks for it")
 		w.enable = clusterSetting{persistent: "all", theirs: "all"}
 		w.reroute = w.now
 	}
+}
+
+// asksForGroup: the status says of a pod that it comes up only when its group is pushed back.
+func (d *daemon) asksForGroup() bool {
+	return slices.ContainsFunc(d.decision.Waits, func(r model.Reason) bool { return strings.Contains(r.Message, "push the group back") })
+}
+
+// pushesGroupBack: a group has left the definition, and a pod of it is on a template on which it does not run.
+func (w *world) pushesGroupBack() {
+	c, last := *w.head(), &w.sets[len(w.sets)-1]
+	if c.warm || c.stands() || !w.cannotRun(last) {
+		return
+	}
+	w.say("somebody pushes the group %s back, as the status asks for it", last.group)
+	c.warm, c.replicas[2] = true, max(1, last.replicas)
+	w.push(c, second)
 }
 
 // setsVolumesBack: fewer disks are refused of pods that have not got yet what their StatefulSet has, or another storage class of
