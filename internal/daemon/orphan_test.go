@@ -16,6 +16,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
+	"stevedore.dev/stevedore/ops/model"
 )
 
 // What was decided on may be old: a StatefulSet leaves its pods only while all are there and the
@@ -60,6 +62,7 @@ func TestAStatefulSetLeavesItsPodsOnlyWhileAllOfThemAreThereAndKept(t *testing.T
 		}, "could let a pod go", false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			stored := recordWith(t, "uid-s")
 			replicas := int32(2)
 			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s", UID: "uid-s", Labels: map[string]string{names.ClusterLabel: "c"}}, Spec: appsv1.StatefulSetSpec{Replicas: &replicas}}
 			var pods []*corev1.Pod
@@ -69,7 +72,7 @@ func TestAStatefulSetLeavesItsPodsOnlyWhileAllOfThemAreThereAndKept(t *testing.T
 			}
 			budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "b", Generation: 1}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &intstr.IntOrString{IntVal: 9}}, Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1}}
 			c.so(set, pods, budget)
-			client := fake.NewClientset(set, pods[0], pods[1], budget)
+			client := fake.NewClientset(set, pods[0], pods[1], budget, stored)
 			told := []string{}
 			o := objects{client: client, cluster: key("c"), deleted: func(uid string) { told = append(told, uid) }}
 			err := o.OrphanSet(t.Context(), "s", "uid-s", "7", 2, c.away, "b", 9)
@@ -98,6 +101,47 @@ func TestAStatefulSetLeavesItsPodsOnlyWhileAllOfThemAreThereAndKept(t *testing.T
 	}
 }
 
+// recordWith is the record of a cluster that recreates the StatefulSet of a UID; of "" none.
+func recordWith(t *testing.T, uid string) *corev1.ConfigMap {
+	rec := model.Record{SchemaVersion: model.RecordVersion}
+	if uid != "" {
+		rec.Operation = &model.Operation{Kind: model.OperationExpand, Step: model.StepRecreate, Recreation: &model.Recreation{Set: "s", UID: uid, Pods: 2}}
+	}
+	data, err := record.Encode(record.Operation, &rec)
+	require.NoError(t, err)
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: record.Operation.Name("c")}, Data: map[string]string{names.DataKey: data}}
+}
+
+// Seed 6420197532: the record was lost after the pass had written it. Once the StatefulSet is gone nobody knows how many pods it had.
+func TestAStatefulSetIsNotDeletedWithoutItsRecord(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		record  *corev1.ConfigMap
+		refused string
+	}{
+		{"the record says that it is recreated", recordWith(t, "uid-s"), ""},
+		{"the record says so of the one before", recordWith(t, "uid-before"), "the record does not say by now"},
+		{"the record is another one", recordWith(t, ""), "the record does not say by now"},
+		{"the record cannot be read", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: record.Operation.Name("c")}}, "looking at the record"},
+		{"the record is gone", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other"}}, "looking at the record"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			replicas := int32(0)
+			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s", UID: "uid-s", Labels: map[string]string{names.ClusterLabel: "c"}}, Spec: appsv1.StatefulSetSpec{Replicas: &replicas}}
+			client := fake.NewClientset(set, c.record)
+			err := objects{client: client, cluster: key("c"), deleted: func(string) {}}.OrphanSet(t.Context(), "s", "uid-s", "7", 0, nil, "", 0)
+			_, gone := client.AppsV1().StatefulSets("ns").Get(t.Context(), "s", metav1.GetOptions{})
+			if c.refused != "" {
+				require.ErrorContains(t, err, c.refused)
+				assert.NoError(t, gone)
+				return
+			}
+			require.NoError(t, err)
+			assert.Error(t, gone)
+		})
+	}
+}
+
 // The answer to a deletion can be lost, and the watch be behind: who looks again knows.
 func TestADeletionWhoseAnswerWasLostIsLookedAtOnceMore(t *testing.T) {
 	for _, c := range []struct {
@@ -110,7 +154,7 @@ func TestADeletionWhoseAnswerWasLostIsLookedAtOnceMore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			replicas := int32(0)
 			set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s", UID: "uid-s", Labels: map[string]string{names.ClusterLabel: "c"}}, Spec: appsv1.StatefulSetSpec{Replicas: &replicas}}
-			client := fake.NewClientset(set)
+			client := fake.NewClientset(set, recordWith(t, "uid-s"))
 			client.PrependReactor("delete", "statefulsets", func(clienttesting.Action) (bool, runtime.Object, error) {
 				if c.gone {
 					require.NoError(t, client.Tracker().Delete(appsv1.SchemeGroupVersion.WithResource("statefulsets"), "ns", "s"))

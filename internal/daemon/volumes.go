@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"stevedore.dev/stevedore/internal/names"
+	"stevedore.dev/stevedore/internal/record"
 	"stevedore.dev/stevedore/ops/execute"
 	"stevedore.dev/stevedore/ops/manifest"
 	"stevedore.dev/stevedore/ops/model"
@@ -198,7 +199,7 @@ func modifyOf(claim *corev1.PersistentVolumeClaim) (model.ModifyState, string) {
 	return model.ModifyState(now.Status), ""
 }
 
-// OrphanSet looks at the pods and at the budget right before it deletes: while the StatefulSet
+// OrphanSet looks at the pods, at the budget and at the record right before it deletes: while the StatefulSet
 // is gone no pod is recreated. Those that are away have to be away still.
 func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion string, pods int, away []string, budget string, keep int) error {
 	ctx = o.about(ctx, "apps", "StatefulSet", name)
@@ -244,6 +245,9 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 			return fmt.Errorf("%s %s/%s: the disruption budget %s could let a pod go by now, it is decided again", what, o.cluster.Namespace, name, budget)
 		}
 	}
+	if err := o.stillRecorded(ctx, what, name, uid); err != nil {
+		return err
+	}
 	orphan := metav1.DeletePropagationOrphan
 	err = o.client.AppsV1().StatefulSets(o.cluster.Namespace).Delete(ctx, name, metav1.DeleteOptions{
 		PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &now.UID, ResourceVersion: &resourceVersion},
@@ -255,6 +259,23 @@ func (o objects) OrphanSet(ctx context.Context, name, uid, resourceVersion strin
 		o.tellDeleted(uid)
 	}
 	return wrapWrite(what, o.cluster.Namespace, name, err)
+}
+
+// stillRecorded is an error unless the record says that this StatefulSet is recreated: once it is gone, nothing else says how it was,
+// nor how many pods it had.
+func (o objects) stillRecorded(ctx context.Context, what, name, uid string) error {
+	var rec model.Record
+	stored, err := o.client.CoreV1().ConfigMaps(o.cluster.Namespace).Get(ctx, record.Operation.Name(o.cluster.Name), metav1.GetOptions{})
+	if err == nil {
+		err = record.Decode(record.Operation, stored.Data[names.DataKey], &rec)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s/%s: looking at the record: %v; it is decided again", what, o.cluster.Namespace, name, err)
+	}
+	if !rec.Recreates(uid) {
+		return fmt.Errorf("%s %s/%s: the record does not say by now that it is recreated, it is decided again", what, o.cluster.Namespace, name)
+	}
+	return nil
 }
 
 // lookAgain is how long a look may take after a write whose answer was lost.

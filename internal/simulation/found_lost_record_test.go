@@ -10,6 +10,7 @@ var foundLostRecord = []struct {
 }{
 	{"somebody makes a StatefulSet whose record was lost while it was gone, and its group leaves while another one is on trial", NewSchedule(6410574248)},
 	{"the record is lost twice, and the watch of pods still shows the StatefulSet that is gone, whose group has left", NewSchedule(6420143394)},
+	{"the record is lost right before a StatefulSet is deleted without its pods, one of which is away", NewSchedule(6420197532)},
 }
 
 func TestWhatIsKeptWithoutARecordIsWhatWasLive(t *testing.T) {

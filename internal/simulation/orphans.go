@@ -70,6 +70,10 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 	if b := w.budgetNamed(budget); budget != "" && (b == nil || b.keep != keep || b.observed != b.generation || b.allowed > 0) {
 		return errors.New("the disruption budget could let a pod go by now")
 	}
+	if !w.stored.record.Recreates(uid) {
+		return errors.New("the record does not say by now that it is recreated")
+	}
+	looked := w.now
 	f, err := o.d.write()
 	switch {
 	case err != nil:
@@ -83,8 +87,9 @@ func (o objects) OrphanSet(_ context.Context, name, uid, version string, pods in
 	w.judge.orphans(w, o.d, s)
 	s.terminating, s.orphaning.since, s.orphaning.wants = true, w.now, w.commits[o.d.want].volumes[w.setKind(s)]
 	s.orphaning.due = max(w.now+w.rnd.span(20, 1200), w.collectorStalled)
-	if i := w.setIndex(s.name); s.adopted != "" && w.judge.lostRecord >= o.d.began {
-		w.adopted.lost[i] = true // the record was lost in this very pass, before what the StatefulSet says was noted again
+	if w.judge.lostRecord >= looked { // it was lost since the last look, and nothing says any more how the StatefulSet was
+		w.adopted.lost[index] = w.adopted.lost[index] || s.adopted != ""
+		w.judge.lostSize[index] = true
 	}
 	s.generation++
 	w.setChanged(s)

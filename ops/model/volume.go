@@ -293,6 +293,12 @@ type Recreation struct {
 	Smaller bool   `json:"smaller,omitempty"`
 }
 
+// Recreates reports whether the record says that the StatefulSet of this UID is being recreated.
+func (r *Record) Recreates(uid string) bool {
+	op := r.Operation
+	return op != nil && op.Recreation != nil && op.Recreation.UID == uid
+}
+
 // Shrunk are the claim templates that become smaller, as VolumeReplacement.Smaller has them.
 func (r *Recreation) Shrunk() []string {
 	if r.Smaller {
