@@ -221,6 +221,26 @@ func TestAStatefulSetComesBackWithoutARecord(t *testing.T) {
 	}
 }
 
+// Seed 6420072074: another storage class was desired, and fewer disks, when the record was lost. Of two classes no definition says, and
+// a StatefulSet that had both was refused whatever was desired.
+func TestADiskThatPodsUseInAdditionComesBackAsTheFirstOneIs(t *testing.T) {
+	s := atStep(t, model.StepRecreate)
+	gone(s)
+	s.r = model.Record{}
+	for i := range s.o.Pods {
+		s.o.Pods[i].Volumes, s.o.Claims[i].Class, s.o.Claims[i].Requested = "data0,data1", "disks", 100*gib
+		further := s.o.Claims[i]
+		further.Name, further.Template = "data1-"+s.o.Pods[i].Name, "data1"
+		s.o.Claims = append(s.o.Claims, further)
+	}
+	for i := range s.d.Volumes {
+		s.d.Volumes[i].Class = "slow"
+	}
+	e := setOf(s.decide())
+	assert.Equal(t, model.SizeList("data0="+sizeAfter+",data1="+sizeAfter), e.Sizes)
+	assert.Equal(t, model.SizeList("data0=slow,data1=slow"), e.Classes)
+}
+
 // Its only pod is gone meanwhile: whatever else is said, it needs a StatefulSet.
 func TestAStatefulSetComesBackThoughItsLastPodIsGone(t *testing.T) {
 	for _, removed := range []bool{false, true} {

@@ -11,6 +11,7 @@ var foundLostRecord = []struct {
 	{"somebody makes a StatefulSet whose record was lost while it was gone, and its group leaves while another one is on trial", NewSchedule(6410574248)},
 	{"the record is lost twice, and the watch of pods still shows the StatefulSet that is gone, whose group has left", NewSchedule(6420143394)},
 	{"the record is lost right before a StatefulSet is deleted without its pods, one of which is away", NewSchedule(6420197532)},
+	{"the record is lost while a StatefulSet is recreated, another storage class is desired, and a disk is not desired any more", NewSchedule(6420072074)},
 }
 
 func TestWhatIsKeptWithoutARecordIsWhatWasLive(t *testing.T) {

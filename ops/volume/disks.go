@@ -146,12 +146,9 @@ func templatesFor(v *view.View, set string) []model.VolumeTemplate {
 // returning are those that come back, each as the first disk of the StatefulSet is: another storage class or size comes to all
 // of its disks together. With disks of two classes it would be refused whatever is desired once the consent has gone.
 func returning(v *view.View, set string) []model.VolumeTemplate {
-	disks := view.FurtherDisks(v, set)
-	first := model.Find(v.Observed.Volumes, func(w *model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
+	disks, first := view.FurtherDisks(v, set), firstDisk(v.Observed.Volumes, set)
 	for i := range disks {
-		name := disks[i].Name
-		disks[i] = *first
-		disks[i].Name = name
+		disks[i] = named(*first, disks[i].Name)
 	}
 	return disks
 }

@@ -3,7 +3,6 @@ package volume
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"stevedore.dev/stevedore/internal/names"
@@ -345,23 +344,35 @@ func KeepClaimTemplates(v *view.View, e *model.EffectiveSet) {
 }
 
 // usedDisks are the desired claim templates, and those of disks that the pods of a set use in addition; none where
-// there are none of those.
+// there are none of those. Each is as the first disk is: see returning.
 func usedDisks(v *view.View, set string) []model.VolumeTemplate {
 	var used []model.VolumeTemplate
+	first := firstDisk(v.Desired.Volumes, set)
 	for c := range model.Each(v.Observed.Claims) {
-		if c.Set != set || !model.DataVolume(c.Template) || view.DesiredVolume(v, set, c.Template) != nil {
+		if c.Set != set || first == nil || !model.DataVolume(c.Template) || view.DesiredVolume(v, set, c.Template) != nil {
 			continue
 		}
 		p := v.Pod(set, c.Ordinal)
 		its := p != nil && p.Volumes != "" && p.Uses(c.Template)
 		if its && !model.Any(used, func(u *model.VolumeTemplate) bool { return u.Name == c.Template }) {
-			used = append(used, model.VolumeTemplate{Set: set, Name: c.Template, Text: strconv.FormatInt(c.Requested, 10), Size: c.Requested, Class: c.Class})
+			used = append(used, named(*first, c.Template))
 		}
 	}
 	if len(used) == 0 {
 		return nil
 	}
 	return append(used, v.Desired.Volumes...)
+}
+
+// firstDisk is the first claim template of a disk for data that a set has; nil for none.
+func firstDisk(list []model.VolumeTemplate, set string) *model.VolumeTemplate {
+	return model.Find(list, func(w *model.VolumeTemplate) bool { return w.Set == set && model.DataVolume(w.Name) })
+}
+
+// named is a claim template as this one is, of another disk.
+func named(w model.VolumeTemplate, disk string) model.VolumeTemplate {
+	w.Name = disk
+	return w
 }
 
 // differs reports whether a live claim template is another one than the desired one, or
