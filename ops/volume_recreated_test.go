@@ -387,6 +387,11 @@ func TestNoGrowthSucceedsBeforeEverythingIsThere(t *testing.T) {
 			c.Capacity, c.Resize = 100*gib, model.ResizeNode
 			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p model.Pod) bool { return c.Of(p.Name) })
 		}, false},
+		"another group is being made, whose claims have the size (6420424810)": {func(s *situation) {
+			s.r.Operation = &model.Operation{Kind: model.OperationGrow, From: s.r.Sets}
+			s.r.Sets = append(slices.Clone(s.r.Sets), model.RecordedSet{Name: warm, Group: "warm", Replicas: 1})
+			s.d.Sets = append(slices.Clone(s.d.Sets), model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
+		}, true},
 		"somebody's stands in its place, and nothing of ours is recorded": {func(s *situation) {
 			s.d.Sets = append(slices.Clone(s.d.Sets), model.Set{Name: warm, Group: "warm", Data: true, Replicas: 1})
 			s.o.Sets = append(slices.Clone(s.o.Sets), model.ObservedSet{Name: warm, UID: "somebodys"})

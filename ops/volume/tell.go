@@ -21,7 +21,9 @@ const VisibleFor = 2 * time.Minute
 // finish ends the growth once CrateDB sees the bytes, or has not for VisibleFor.
 func finish(t *pass.Pass) {
 	growth := t.Record.Growth
-	gone := func(s model.RecordedSet) bool { return t.Live(s.Name) == nil } // it may be made with any size
+	gone := func(s model.RecordedSet) bool { // it may be made with any size, but for one that a grow makes
+		return t.Live(s.Name) == nil && !aim.Added(&t.View, s.Name)
+	}
 	others := func(s model.ObservedSet) bool { return !s.Ours && t.DesiredSet(s.Name) != nil }
 	switch {
 	case growth == nil, t.Rejected, t.Desired.Removed:
