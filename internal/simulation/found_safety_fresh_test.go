@@ -32,6 +32,6 @@ var foundSafetyFresh = []struct {
 
 func TestWhatFreshSchedulesFoundOfSafetyStaysCorrected(t *testing.T) {
 	for _, c := range foundSafetyFresh {
-		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
+		t.Run(c.name, func(t *testing.T) { staysCorrected(t, c.s) })
 	}
 }

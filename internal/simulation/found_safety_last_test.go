@@ -59,6 +59,6 @@ var foundSafetyLast = []struct {
 
 func TestWhatTheLastSchedulesFoundOfSafetyStaysCorrected(t *testing.T) {
 	for _, c := range foundSafetyLast {
-		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
+		t.Run(c.name, func(t *testing.T) { staysCorrected(t, c.s) })
 	}
 }

@@ -136,10 +136,10 @@ func TestWhatWasFoundStaysCorrected(t *testing.T) {
 			Items: []Item{{What: pushPause, At: 2600, A: 5, B: 2}, {What: pushSetting, At: 26900, A: 6, B: 4}, {What: settingByHand, Call: 3, A: 31, B: 39}},
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
+		t.Run(c.name, func(t *testing.T) { staysCorrected(t, c.s) })
 	}
 	for _, c := range slices.Concat(found, stoodStill, wasUnsafe, neverReady, byCommand, foundInVolumes, foundSince, foundInProgress, foundSafety, foundSafetyNext, foundFresh, foundSixBillion, foundWords) {
-		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
+		t.Run(c.name, func(t *testing.T) { staysCorrected(t, c.s) })
 	}
 }
 
@@ -154,7 +154,7 @@ func TestSoakAllTimingsAndSchedules(t *testing.T) {
 	t.Run("a node that nobody may ask about", TestANodeStaysWhileAnybodySeesAShardOnIt)
 }
 
-func staysMended(t *testing.T, s Schedule) {
+func staysCorrected(t *testing.T, s Schedule) {
 	first := s.Seed
 	// The same with other timings; STEVEDORE_TIMINGS is how many.
 	timings := uint64(3)

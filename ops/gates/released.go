@@ -11,5 +11,5 @@ var ReleasedRule = Rule{
 
 // Released says so.
 func Released() Reason {
-	return ReleasedRule.because("its disruption budgets stand at 1 and nothing more is written; `stevedore resume` or a push that changes its definition ends that")
+	return ReleasedRule.because("its disruption budgets are set to 1, each as soon as its StatefulSets have a pod, and nothing more is written; `stevedore resume` or a push that changes its definition ends that")
 }
