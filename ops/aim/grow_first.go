@@ -14,7 +14,7 @@ import (
 // table wants more copies than there are data nodes, and desired nodes give it room. Both wait
 // for green, and would wait for ever.
 func GrowsFirst(v *view.View) bool {
-	return NodesCome(v) && !newAfterUpgrade(v) && NeedsMore(v, view.Total(v.Record.Sets, func(s model.RecordedSet) bool { return view.Data(v, s) }))
+	return NodesCome(v) && !newAfterUpgrade(v) && NeedsMore(v, view.DataNodes(v))
 }
 
 // newAfterUpgrade reports whether a new group waits for a set on trial of which a pod is stuck, and an upgrade brings that

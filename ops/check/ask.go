@@ -168,13 +168,7 @@ func (m *Move) replicas(v *view.View) (model.Reason, bool) {
 	if m.SettledYellow {
 		return model.Reason{}, false
 	}
-	nodes := 0
-	for _, s := range v.Record.Sets {
-		if w := v.DesiredSet(s.Name); w == nil || w.Data {
-			nodes += s.Replicas
-		}
-	}
-	nodes -= view.Drained(v)
+	nodes := view.DataNodes(v) - view.Drained(v)
 	for table := range model.Each(v.Observed.Database.Tables) {
 		if m.YellowByVersion[table.Name] || table.Filtered {
 			continue

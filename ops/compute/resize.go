@@ -93,11 +93,9 @@ func Resize(t *pass.Pass) {
 // lags are the pods that have not what their templates say, in the order of a restart.
 func lags(v *view.View) []*model.Pod {
 	var out []*model.Pod
-	for _, s := range v.Record.Sets {
-		for ordinal := range max(s.Replicas, aim.Replicas(v, s)) {
-			if p := v.Pod(s.Name, ordinal); p != nil && view.Lags(v, p) {
-				out = append(out, p)
-			}
+	for _, p := range view.Expected(v, aim.Present(v)) {
+		if p != nil && view.Lags(v, p) {
+			out = append(out, p)
 		}
 	}
 	return out

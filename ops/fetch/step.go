@@ -232,11 +232,7 @@ func endDrill(t *pass.Pass, f *model.Fetch, why string) {
 // away is why it is not known which tables of a restore have come; "" where it is.
 func away(t *pass.Pass) string {
 	// A member has what is on it, though its pod may never be ready; and so has one that somebody has added.
-	sets := slices.Clone(t.Record.Sets)
-	for i := range sets {
-		sets[i].Replicas = aim.Replicas(&t.View, sets[i])
-	}
-	nodes := t.NodesWith(sets, func(p *model.Pod) bool { return t.Member(p.NodeName) })
+	nodes := t.NodesWith(aim.Present(&t.View), func(p *model.Pod) bool { return t.Member(p.NodeName) })
 	switch {
 	case t.Suspending || len(t.Record.Suspended) > 0:
 		return "the cluster is suspended"

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 
 	"stevedore.dev/stevedore/internal/names"
 	"stevedore.dev/stevedore/ops/aim"
@@ -84,12 +85,7 @@ func resume(t *pass.Pass) {
 
 // mastersWait until most of the dedicated masters run: they can elect one.
 func mastersWait(t *pass.Pass) bool {
-	var masters []model.RecordedSet
-	for _, s := range t.Record.Sets {
-		if s.Group == names.MasterGroup {
-			masters = append(masters, s)
-		}
-	}
+	masters := slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool { return s.Group != names.MasterGroup })
 	c := t.NodesWith(masters, func(p *model.Pod) bool { return view.RunsLong(&t.View, p) })
 	if c.Ready > c.Expected/2 || c.Expected == 0 {
 		return false

@@ -16,6 +16,11 @@ func Data(v *View, s model.RecordedSet) bool {
 	return s.Group != names.MasterGroup || v.Record.Pins.MasterGroup == names.MasterGroup
 }
 
+// DataNodes is how many recorded nodes carry data.
+func DataNodes(v *View) int {
+	return Total(v.Record.Sets, func(s model.RecordedSet) bool { return Data(v, s) })
+}
+
 // HoldsData reports whether shards may be on the node in a pod.
 func HoldsData(v *View, p *model.Pod) bool {
 	return Data(v, *cmp.Or(Recorded(v.Record.Sets, p.Set), &model.RecordedSet{Name: p.Set}))
