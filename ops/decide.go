@@ -33,7 +33,6 @@ func Decide(desired model.Desired, observed model.Observed, record model.Record,
 	lifecycle.Command(t)
 	aim.KeepAdopted(t)
 	lifecycle.Withdraw(t)
-	aim.WithdrawVolumes(t)
 	if volume.InGap(&t.View) {
 		keep(t)
 		t.Decision.Apply = true

@@ -17,23 +17,6 @@ func MayReplace(v *view.View) bool {
 	return v.Record.VolumesConsent && v.Desired.Operations.Has(definition.ConsentDeleteVolumes)
 }
 
-// ConsentVolumes notes that what is in effect consents to the deletion of volumes.
-func ConsentVolumes(t *pass.Pass) {
-	consents := t.Desired.Operations.Has(definition.ConsentDeleteVolumes)
-	// While the cluster is suspended nobody refuses other volumes yet.
-	replaces := func(s model.RecordedSet) bool { return len(OtherVolumes(&t.View, s.Name)) > 0 }
-	if consents && Applied(&t.View) && len(t.Decision.Refusals) == 0 && !slices.ContainsFunc(t.Record.Sets, replaces) {
-		t.Record.VolumesConsent = true
-	}
-}
-
-// WithdrawVolumes notes that a definition consents to it no more, whatever else is under way.
-func WithdrawVolumes(t *pass.Pass) {
-	if !t.Desired.Removed && !t.Desired.Operations.Has(definition.ConsentDeleteVolumes) {
-		t.Record.VolumesConsent = false
-	}
-}
-
 // OtherVolumes are the live claim templates from which no claim can become what is desired: of
 // another storage class, or larger. `debug` has no shards and only follows those that have.
 func OtherVolumes(v *view.View, set string) []model.VolumeTemplate {

@@ -24,13 +24,20 @@ const (
 	DefaultMaxRemoved = 3
 )
 
-// Consent notes that what is in effect allows the deletion of the cluster, should
-// its definition vanish: the definition that says so has to have been applied.
+// Consent notes that what is in effect allows the deletion of the cluster, should its definition
+// vanish, or of volumes, to be replaced: the definition that says so has to have been applied.
 func Consent(t *pass.Pass) {
-	if Consents(&t.Desired) && aim.Applied(&t.View) && len(t.Decision.Refusals) == 0 {
+	if !aim.Applied(&t.View) || len(t.Decision.Refusals) > 0 {
+		return
+	}
+	if Consents(&t.Desired) {
 		t.Record.DeleteConsent = t.Record.Revision
 	}
-	aim.ConsentVolumes(t)
+	// While the cluster is suspended nobody refuses other volumes yet.
+	replaces := func(s model.RecordedSet) bool { return len(aim.OtherVolumes(&t.View, s.Name)) > 0 }
+	if t.Desired.Operations.Has(definition.ConsentDeleteVolumes) && !slices.ContainsFunc(t.Record.Sets, replaces) {
+		t.Record.VolumesConsent = true
+	}
 }
 
 // Consents reports whether the definition allows the deletion, and is neither paused nor released.
@@ -38,8 +45,8 @@ func Consents(d *model.Desired) bool {
 	return d.Operations.Has(definition.ConsentDeleteCluster) && !d.Paused && !d.Released
 }
 
-// Withdraw takes the consent back as soon as a definition does not say so, though
-// nothing else of it may be applied; and ends a removal whose definition is back.
+// Withdraw takes consents back as soon as a definition does not say so, though nothing else of it may
+// be applied; and ends a removal whose definition is back.
 func Withdraw(t *pass.Pass) {
 	if t.Desired.Removed {
 		return
@@ -47,6 +54,7 @@ func Withdraw(t *pass.Pass) {
 	if !Consents(&t.Desired) {
 		t.Record.DeleteConsent = ""
 	}
+	t.Record.VolumesConsent = t.Record.VolumesConsent && t.Desired.Operations.Has(definition.ConsentDeleteVolumes)
 	if t.Record.Removal != nil {
 		t.Record.Removal = nil
 		t.Record.Stage = model.StageRendered
