@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -213,29 +212,14 @@ func podsLeft(v *view.View) int {
 	return model.Count(v.Observed.Pods, func(p *model.Pod) bool { return view.RestartDue(v, p) })
 }
 
-// restarted ends the restart, and reports success.
-func restarted(t *pass.Pass, op *model.Operation) {
-	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
-	aim.ComputeEnds(t)
-	if op.Restart.Replaces {
-		return // what it was for is reported
-	}
-	aim.Outcome(t, model.OperationRestart, model.StatusSuccess, "", model.Report{
-		Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartSucceeded",
-		Message: fmt.Sprintf("the rolling restart has ended: %d pod(s) were restarted one after the other, and the cluster is green", len(op.Restart.Done)),
-	})
-}
-
 // restartTimeout reports once that it takes too long; work goes on.
 func restartTimeout(t *pass.Pass) {
-	op := t.Record.Operation
-	switch {
-	case !view.Restarting(&t.View):
-	case op.Kind == model.OperationUpgrade:
-		aim.Timeout(t, view.RestartLimit(&t.View), "upgrade-timeout", upgradeReport(&t.View, *op.Upgrade, "UpgradeTimedOut", op.Upgrade.Words()))
-	default:
-		aim.Timeout(t, view.RestartLimit(&t.View), "restart-timeout", model.Report{
-			Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "RestartTimedOut", Message: "the rolling restart",
-		})
+	op, words := t.Record.Operation, "the rolling restart"
+	if !view.Restarting(&t.View) {
+		return
 	}
+	if op.Upgrade != nil {
+		words = op.Upgrade.Words()
+	}
+	aim.Timeout(t, view.RestartLimit(&t.View), string(op.Kind)+"-timeout", report(op.Upgrade, "TimedOut", words))
 }

@@ -116,10 +116,9 @@ func endStep(t *pass.Pass, op *model.Operation) {
 	switch {
 	case awaitsTemplate(t, ""):
 	case endWaits(t): // a pod that was recreated is not back yet
-	case op.Kind == model.OperationRestart:
-		restarted(t, op)
-	case !versionWaits(t):
-		upgraded(t, op)
+	case op.Kind == model.OperationUpgrade && versionWaits(t):
+	default:
+		ended(t, op)
 	}
 }
 

@@ -44,15 +44,19 @@ func StartUpgrade(t *pass.Pass) bool {
 		Kind: model.OperationUpgrade, Step: model.StepNext, Started: t.Now, Revision: t.Desired.Revision, Upgrade: u,
 		Restart: &model.Restart{Before: before, At: at, By: by, Since: t.Now},
 	}
-	r := upgradeReport(&t.View, *u, "UpgradeStarted", u.Words()+" has begun, node by node"+soleWords(&t.View))
+	r := report(u, "Started", u.Words()+" has begun, node by node"+soleWords(&t.View))
 	r.Status = model.StatusInProgress
 	t.Report(r)
 	aim.ComputeBegins(t)
 	return true
 }
 
-func upgradeReport(v *view.View, u model.Upgrade, reason, message string) model.Report {
-	return model.Report{Event: model.EventUpgrade, Operation: "update", Action: "upgrade", Reason: reason, Upgrade: u, Message: message}
+// report is of a restart, or of an upgrade; what is the last part of its reason.
+func report(u *model.Upgrade, what, message string) model.Report {
+	if u == nil {
+		return model.Report{Event: model.EventFeedback, Operation: "update", Action: "change_compute", Reason: "Restart" + what, Message: message}
+	}
+	return model.Report{Event: model.EventUpgrade, Operation: "update", Action: "upgrade", Reason: "Upgrade" + what, Upgrade: *u, Message: message}
 }
 
 // retarget follows another definition midway: a newer version becomes the aim. If the old one
@@ -66,12 +70,12 @@ func retarget(t *pass.Pass, op *model.Operation) {
 	u.NewVersion, u.NewRegistry = t.Desired.Version, t.Desired.ImageRegistry
 	op.Upgrade = &u
 	if u.RolledBack() {
-		r := upgradeReport(&t.View, before, "UpgradeTakenBack", before.Words()+" was taken back by another definition: the pods go back to what they ran")
+		r := report(&before, "TakenBack", before.Words()+" was taken back by another definition: the pods go back to what they ran")
 		r.Status, r.Warning = model.StatusFailure, true
 		t.Report(r)
 		return
 	}
-	r := upgradeReport(&t.View, u, "UpgradeStarted", before.Words()+" has another aim now: "+u.Words())
+	r := report(&u, "Started", before.Words()+" has another aim now: "+u.Words())
 	r.Status = model.StatusInProgress
 	t.Report(r)
 }
@@ -91,21 +95,29 @@ func versionWaits(t *pass.Pass) bool {
 	return false
 }
 
-// upgraded ends the upgrade, and reports success.
-func upgraded(t *pass.Pass, op *model.Operation) {
+// ended ends a restart, or an upgrade.
+func ended(t *pass.Pass, op *model.Operation) {
 	t.Record.Operation, t.Record.RestartedAt, t.Record.RestartedBy = nil, op.Restart.At, op.Restart.By
-	t.Record.Version = t.Desired.Version
+	if op.Upgrade != nil {
+		t.Record.Version = t.Desired.Version
+	}
 	aim.ComputeEnds(t)
-	u := *op.Upgrade
-	if u.RolledBack() {
-		aim.Outcome(t, model.OperationUpgrade, model.StatusSuccess, "", model.Report{
+	if op.Restart.Replaces {
+		return // what it was for is reported
+	}
+	pods := fmt.Sprintf("%d pod(s) were restarted one after the other", len(op.Restart.Done))
+	r := report(op.Upgrade, "Succeeded", "the rolling restart has ended: "+pods+", and the cluster is green")
+	switch u := op.Upgrade; {
+	case u == nil:
+	case u.RolledBack():
+		r = model.Report{
 			Event: model.EventFeedback, Operation: "update", Action: "upgrade", Reason: "UpgradeTakenBack",
 			Message: fmt.Sprintf("all nodes run CrateDB %s again, and the cluster is green", u.NewVersion),
-		})
-		return
+		}
+	default:
+		r.Message = fmt.Sprintf("%s has ended: %s, every node says that it runs %s, and the cluster is green", u.Words(), pods, u.NewVersion)
 	}
-	aim.Outcome(t, model.OperationUpgrade, model.StatusSuccess, "", upgradeReport(&t.View, u, "UpgradeSucceeded",
-		fmt.Sprintf("%s has ended: %d pod(s) were restarted one after the other, every node says that it runs %s, and the cluster is green", u.Words(), len(op.Restart.Done), u.NewVersion)))
+	aim.Outcome(t, op.Kind, model.StatusSuccess, "", r)
 }
 
 // stopped is why the first pod on a new template is left as it is.
@@ -120,7 +132,7 @@ func stopped(v *view.View, op *model.Operation, p *model.Pod) model.Reason {
 // reportStopped reports a stopped upgrade once.
 func reportStopped(t *pass.Pass, op *model.Operation, p *model.Pod) {
 	if op.Kind == model.OperationUpgrade {
-		r := upgradeReport(&t.View, *op.Upgrade, "UpgradeStopped", stopped(&t.View, op, p).Message)
+		r := report(op.Upgrade, "Stopped", stopped(&t.View, op, p).Message)
 		r.Warning, r.Names = true, []string{gates.UpgradeStoppedRule.Name}
 		aim.Outcome(t, model.OperationUpgrade, model.StatusFailure, gates.UpgradeStoppedRule.Name, r)
 	}
