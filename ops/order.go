@@ -87,8 +87,8 @@ func start(t *pass.Pass) {
 	}
 }
 
-// begins reports whether an operation is due. It does not begin where a newer snapshot comes first, or while tables
-// are being restored.
+// begins reports whether an operation is due. It does not begin where it would take down nodes of one more cluster than may
+// be at a time, where a newer snapshot comes first, or while tables are being restored.
 func begins(t *pass.Pass, due func() bool) bool {
 	before, decision := t.Record, t.Decision
 	if !due() {
@@ -98,7 +98,11 @@ func begins(t *pass.Pass, due func() bool) bool {
 	if before.Operation != nil || op == nil {
 		return true
 	}
+	reason, most := view.DisruptedWait(&t.View)
 	switch {
+	case most && op.Disrupts():
+		t.Record, t.Decision = before, decision
+		t.Wait(reason)
 	case backup.TooOld(t, op.Kind): // a drill goes on where that snapshot fails
 		t.Record, t.Decision = before, decision
 		backup.First(t, op.Kind)

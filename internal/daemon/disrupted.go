@@ -9,11 +9,6 @@ import (
 	"stevedore.dev/stevedore/ops/model"
 )
 
-// disrupted says that a cluster is in an operation that takes its nodes down.
-func disrupted(rec model.Record) bool {
-	return rec.Operation != nil && (rec.Operation.Restart != nil || rec.Operation.Shrink != nil || rec.Operation.Kind == model.OperationSuspend)
-}
-
 // underWay are words for another cluster's operation. The status of the cluster that waits
 // shows them, so that a person sees there whether the other cluster is stuck.
 func underWay(o *model.Operation) string {
@@ -46,7 +41,7 @@ func (w *worker) otherDisrupted(ctx context.Context) ([]string, error) {
 				return nil, fmt.Errorf("looking which clusters are disrupted: %w", ctx.Err())
 			}
 			others = append(others, key.String()+" (its record cannot be read)")
-		} else if disrupted(rec) {
+		} else if rec.Operation.Disrupts() {
 			others = append(others, key.String()+" ("+underWay(rec.Operation)+")")
 		}
 	}

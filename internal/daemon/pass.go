@@ -152,7 +152,7 @@ func (w *worker) pass(ctx context.Context) (wait time.Duration, err error) {
 	observed.Explained = w.explain(ctx, &observed, redactionOf(w.live, desired), time.Now())
 	observed.Placement = w.readNodeFits(ctx, desired, rec, time.Now())
 	observed.OtherOwner = want.otherOwner
-	if rollout.Detailed(&desired, &rec) && !disrupted(rec) {
+	if rollout.Detailed(&desired, &rec) && !rec.Operation.Disrupts() {
 		// Whoever may begin is looked at one after the other, until what was
 		// decided is in the record: or two would begin at once.
 		w.place.leave() // there is one of these at a time

@@ -142,7 +142,7 @@ func suspendWaits(t *pass.Pass) bool {
 		return true
 	}
 	// The lock of a restart is given back first.
-	return t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))) || t.Record.Lock != nil
+	return t.Record.Lock != nil
 }
 
 // claimStops: a pod of the set, or any with "", would lose its volume: its claim is being deleted.
@@ -177,7 +177,7 @@ func Suspend(t *pass.Pass) {
 		stopSets(t)
 	case op.Kind == model.OperationResume && aim.AsksToSuspend(&t.View) && !aim.Aborted(&t.View):
 		// While it was never whole again, nobody has used it since.
-		if op.Step == StepRecover && suspendWaits(t) {
+		if op.Step == StepRecover && (suspendWaits(t) || t.Waits(view.DisruptedWait(&t.View))) {
 			resume(t)
 			return
 		}

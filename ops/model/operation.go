@@ -10,6 +10,11 @@ import (
 // Is reports whether an operation of this kind is under way.
 func (o *Operation) Is(kind OperationKind) bool { return o != nil && o.Kind == kind }
 
+// Disrupts reports whether it takes nodes down.
+func (o *Operation) Disrupts() bool {
+	return o != nil && (o.Restart != nil || o.Shrink != nil || o.Kind == OperationSuspend)
+}
+
 // StepBegan is when what is being waited for began.
 func (o *Operation) StepBegan() time.Time {
 	began := o.Started

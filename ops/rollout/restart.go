@@ -28,10 +28,6 @@ func StartRestart(t *pass.Pass) bool {
 		aim.NoteCompute(t)
 		return false
 	}
-	if t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))) {
-		t.Record.Operation = nil
-		return true
-	}
 	if aim.Aborted(&t.View) {
 		t.Refuse(aborted(&t.View))
 		t.Record.Operation = nil

@@ -23,9 +23,6 @@ func StartUpgrade(t *pass.Pass) bool {
 			return true
 		}
 	}
-	if t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1))) {
-		return true
-	}
 	if claimsWait(t) {
 		return true
 	}

@@ -21,7 +21,7 @@ func StartRemove(t *pass.Pass) bool {
 		t.Refuse(gates.DrainsAborted(gates.RemovedStay))
 	case !p.Ready, len(sh.Leaving) == 0, sh.Leaving[0].ID == "":
 		t.Waits(gates.DisksRemoved("node " + p.NodeName + " is not there"))
-	case !sh.Masters && shrinkWaits(t, sh, setOf(t, p)), disrupts(t):
+	case !sh.Masters && shrinkWaits(t, sh, setOf(t, p)):
 	case sh.Masters:
 		restartsRemoved(t, p, t.Desired.Revision)
 	default:

@@ -132,7 +132,7 @@ func replaceWaits(t *pass.Pass, sh *model.Shrink, p *model.Pod) bool {
 	case !p.Ready, len(sh.Leaving) == 0, sh.Leaving[0].ID == "":
 		return t.Waits(gates.VolumesReplaced(true, "node "+p.NodeName+" is not there"))
 	}
-	return shrinkWaits(t, sh, setOf(t, p)) || disrupts(t)
+	return shrinkWaits(t, sh, setOf(t, p))
 }
 
 // lowest is the pod for which it is due that has the lowest ordinal of its StatefulSet; nil for none.

@@ -30,7 +30,7 @@ func StartShrink(t *pass.Pass, masters bool) bool {
 		return true
 	}
 	sh := &model.Shrink{Masters: masters, Since: t.Now}
-	if shrinkWaits(t, sh, sets) || disrupts(t) {
+	if shrinkWaits(t, sh, sets) {
 		return true
 	}
 	op := &model.Operation{Kind: model.OperationShrink, Step: model.StepNext, Started: t.Now, Revision: t.Desired.Revision, From: t.Record.Sets, Shrink: sh}
@@ -38,11 +38,6 @@ func StartShrink(t *pass.Pass, masters bool) bool {
 	t.Record.Operation = op
 	t.Report(model.Report{Reason: "ShrinkStarted", Status: model.StatusInProgress, Message: shrinkWords(op.From, op.To)})
 	return true
-}
-
-// disrupts reports whether it would be one more cluster under way at the same time than there may be.
-func disrupts(t *pass.Pass) bool {
-	return t.Waits(gates.DisruptedClusters(t.Observed.Disrupted, max(t.Policy.MaxDisruptedClusters, 1)))
 }
 
 // shrunk is the size of each set when the operation ends, by what is desired now.

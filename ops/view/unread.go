@@ -45,3 +45,8 @@ func SnapshotWaits(v *View) (model.Reason, bool) {
 func NodesWait(v *View) (model.Reason, bool) {
 	return gates.NodesKnown(!nodesUnread(v), v.Observed.Database.Why(model.PartNodes))
 }
+
+// DisruptedWait is disrupted-clusters.
+func DisruptedWait(v *View) (model.Reason, bool) {
+	return gates.DisruptedClusters(v.Observed.Disrupted, max(v.Policy.MaxDisruptedClusters, 1))
+}
