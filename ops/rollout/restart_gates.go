@@ -17,23 +17,18 @@ import (
 func Detailed(d *model.Desired, r *model.Record) bool {
 	switch {
 	case aim.NoDataNode(d.Sets) && aim.Running(r.Sets), r.Operation != nil && r.Operation.Restart != nil, r.Version != "" && d.Version != r.Version,
-		d.RestartedAt != r.RestartedAt, r.Command.Commands.RestartedAt != r.RestartedBy, r.Exclusions != nil, r.RecoverDue, aim.ShrinkDue(d, r):
+		d.RestartedAt != r.RestartedAt, r.Command.Commands.RestartedAt != r.RestartedBy, r.Exclusions != nil, r.RecoverDue, aim.ShrinkDue(d, r),
+		r.Growth != nil && len(r.Growth.Offline) > 0 && d.Operations.OfflineResize == model.OfflineRestart,
+		r.Replacing != nil, r.Removing != nil, r.Resizing != nil && r.Resizing.Restart:
 		return true
 	}
-	if r.Growth != nil && len(r.Growth.Offline) > 0 && d.Operations.OfflineResize == model.OfflineRestart {
-		return true
-	}
-	for i := range d.Changes {
-		if r.KeepsAdopted(d, d.Changes[i].Set) {
-			continue
-		}
-		switch d.Changes[i].Class {
+	return model.Any(d.Changes, func(c *model.Change) bool {
+		switch c.Class {
 		case model.ChangeRestart, model.ChangeImage, model.ChangeResize, model.ChangeDisks, model.ChangeFewerDisks:
-			return true
-		default:
+			return !r.KeepsAdopted(d, c.Set)
 		}
-	}
-	return r.Replacing != nil || r.Removing != nil || r.Resizing != nil && r.Resizing.Restart
+		return false
+	})
 }
 
 // NodesAsked reports whether Decide needs to know which Kubernetes nodes take the pods: one is about
