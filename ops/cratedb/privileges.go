@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"stevedore.dev/stevedore/internal/names"
-	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -51,7 +50,7 @@ func (p *asked) readUsers(ctx context.Context, db *model.Database) {
 			roles[r[0]] = texts(r[1])
 		}
 	}
-	db.DeniedKnown, db.Denied = true, access.DenialsOf(names.SystemUser, privileges, roles)
+	db.DeniedKnown, db.Denied = true, denialsOf(names.SystemUser, privileges, roles)
 }
 
 // errBlind is the answer to a statement on the schema sys of a user that may not read it.
@@ -62,7 +61,7 @@ var errBlind = errors.New("the user may not read the system tables")
 func blind(db *model.Database) {
 	db.SystemLogin = model.LoginOK
 	db.DeniedKnown = true
-	db.Denied = []model.Denial{{Grantee: names.SystemUser, Privilege: "DQL", Class: "SCHEMA", Ident: access.SystemSchema}}
+	db.Denied = []model.Denial{{Grantee: names.SystemUser, Privilege: "DQL", Class: "SCHEMA", Ident: model.SystemSchema}}
 }
 
 // texts reads an array of text as Strings gives it.

@@ -350,6 +350,9 @@ type Database struct {
 // nothing has changed since in the cluster state.
 func (db *Database) TakenOver() bool { return !db.Whole.IsZero() && db.Whole.Before(db.At) }
 
+// SystemSchema is where all views of the cluster are: a user without DQL on it reads none of them.
+const SystemSchema = "sys"
+
 // Denial is a privilege that `system` is denied.
 type Denial struct {
 	// Grantee is `system` or the role that it has it from.
