@@ -121,7 +121,9 @@ func decideNext(t *pass.Pass) {
 	rollout.ReplaceNamed(t)
 	rollout.ReplaceStuck(t)
 	t.Decision.Apply, t.Decision.Adopt = true, lifecycle.Adoption(&t.View)
-	lifecycle.Contested(t)
+	// Where another source defines the cluster too, the one that it belongs to goes on: or whoever can write a file
+	// anywhere could hold up everyone's clusters.
+	t.Waits(gates.DefinedTwice(t.Desired.Owner, t.Observed.OtherOwner))
 	if a := t.Decision.Disruptive; a != nil {
 		a.Free = view.FreeClaims(&t.View)
 	}

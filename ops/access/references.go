@@ -8,7 +8,6 @@ import (
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 	"stevedore.dev/stevedore/ops/pass"
-	"stevedore.dev/stevedore/ops/view"
 )
 
 // References names each Secret that has changed since nodes read it. A person says when to
@@ -36,7 +35,8 @@ func References(t *pass.Pass) {
 		if changed {
 			known.Version, known.Changed = s.Version, t.Now
 		}
-		before := startedBefore(&t.View, known.Changed)
+		// Pods whose process may have read what was there before. Kubernetes gives the start in whole seconds.
+		before := model.Count(t.Observed.Pods, func(p *model.Pod) bool { return !p.Started.IsZero() && p.Started.Before(known.Changed) })
 		if known.Changed.IsZero() || before == 0 {
 			known.Changed = time.Time{}
 			next = append(next, known)
@@ -52,10 +52,4 @@ func References(t *pass.Pass) {
 	if !slices.EqualFunc(next, t.Record.References, model.SameReference) {
 		t.Record.References = next
 	}
-}
-
-// startedBefore counts the pods whose process may have read what was there before a time.
-// Kubernetes gives the start in whole seconds.
-func startedBefore(v *view.View, when time.Time) int {
-	return model.Count(v.Observed.Pods, func(p *model.Pod) bool { return !p.Started.IsZero() && p.Started.Before(when) })
 }

@@ -333,15 +333,11 @@ func writtenDatabase(r *Reading, say func(string, string, ...any)) {
 		say("not-green", "the cluster is %s: let it become green first", db.Health)
 	case w.ClusterName != w.Asked:
 		say("differs-for-ever", "the cluster is called %q and the definition says %q (spec.cluster.name): nodes of two names never join", w.ClusterName, w.Asked)
-	case !sameNames(db.Nodes, w.NodeNames):
+	case !slices.Equal(slices.Sorted(slices.Values(db.Nodes)), slices.Sorted(slices.Values(w.NodeNames))):
 		say("node-names", "the nodes are called %s, and would be called %s: settings that name nodes would not find them any more; write into spec.operations.adopt the nodePrefix that the nodes have", strings.Join(db.Nodes, ", "), strings.Join(w.NodeNames, ", "))
 	case len(db.Left) > 0:
 		say("settings-left", "cluster settings keep shards from where they belong (%s): nodes that come later stay empty, or shards stay unassigned; take them off (RESET GLOBAL)", settings(db.Left))
 	}
-}
-
-func sameNames(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // writtenKeeps asks what has to be so before a cluster goes back.

@@ -62,9 +62,3 @@ func OwnedByAnother(t *pass.Pass) bool {
 	takes := t.Desired.Operations.Has(definition.ConsentTakeOver)
 	return t.Refuses(gates.AnotherOwner(t.Record.Owner, t.Desired.Owner, t.Observed.OtherOwner, takes))
 }
-
-// Contested says that another source defines the cluster too. The one that it belongs to goes on:
-// or whoever can write a file anywhere could hold up everyone's clusters.
-func Contested(t *pass.Pass) {
-	t.Waits(gates.DefinedTwice(t.Desired.Owner, t.Observed.OtherOwner))
-}

@@ -82,7 +82,7 @@ func Restart(t *pass.Pass) {
 func aborted(v *view.View) model.Reason {
 	p := view.DrainedForNewVolume(v)
 	if p == nil {
-		return gates.Aborted(podsLeft(v))
+		return gates.Aborted(model.Count(v.Observed.Pods, func(p *model.Pod) bool { return view.RestartDue(v, p) }))
 	}
 	claims := model.ClaimNames(v.Observed.Claims, func(c *model.Claim) bool { return c.Terminating && c.Set == p.Set && c.Ordinal == p.Ordinal })
 	return gates.ReplacementAborted(strings.Join(claims, ", "), p.Name)
@@ -201,11 +201,6 @@ func endMidway(t *pass.Pass, op *model.Operation) {
 	default:
 		t.Record.Operation = nil
 	}
-}
-
-// podsLeft is how many pods a restart has still to take.
-func podsLeft(v *view.View) int {
-	return model.Count(v.Observed.Pods, func(p *model.Pod) bool { return view.RestartDue(v, p) })
 }
 
 // restartTimeout reports once that it takes too long; work goes on.

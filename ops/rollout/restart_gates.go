@@ -46,7 +46,7 @@ var (
 		check.AllocationKnown, check.NoSnapshot}, check.Questions(), []check.Check{
 		check.MasterStable, check.VolumeStays, check.Unreplicated, check.NodeFits,
 	})
-	// whoIsThere is what a restart says that waits for another pod.
+	// whoIsThere is asked where a restart waits for another pod, which says what lasts: a pod that is away.
 	whoIsThere = append(slices.Clone(check.Reading), check.OtherPods)
 )
 
@@ -105,10 +105,4 @@ func endWaits(t *pass.Pass) bool {
 	m := move(t, nil, setting.NormalAllocation)
 	m.SettledYellow = m.SettledYellow || t.AnyPod(func(p *model.Pod) bool { return emptied(&t.View, p) }) // that pod is next
 	return m.Stop(t, check.Whole)
-}
-
-// othersWait says what a restart waits for where that lasts: a pod that is away.
-func othersWait(t *pass.Pass) {
-	m := move(t, nil, "")
-	m.Stop(t, whoIsThere)
 }

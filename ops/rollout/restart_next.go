@@ -127,7 +127,8 @@ func takePod(t *pass.Pass, op *model.Operation, set string) {
 	r, waits := op.Restart, awaitsTemplate(t, set)
 	p := aim.FirstOutdated(&t.View, set)
 	if waits || p == nil {
-		othersWait(t)
+		m := move(t, nil, "")
+		m.Stop(t, whoIsThere)
 		return
 	}
 	if setting.UnexplainedLock(t) {

@@ -12,17 +12,12 @@ import (
 // the template does without it for as long as that pod restarts, and every other pod that
 // vanishes before or afterwards comes back with all its disks.
 
-// AnySurplus reports whether any StatefulSet of the cluster has such a disk.
-func AnySurplus(v *View) bool {
-	return anySet(v, func(v *View, set string) bool { return len(SurplusDisks(v, set)) > 0 })
-}
-
-// SurplusOf are those of them that a pod uses, separated by commas; "" for none.
+// SurplusOf are the surplus disks that a pod uses, separated by commas; "" for none.
 func SurplusOf(v *View, p *model.Pod) string {
 	return strings.Join(surplus(v, p.Set, p.Uses), ",")
 }
 
-// surplus are the names of those for which `is` holds.
+// surplus are the names of the surplus disks of a StatefulSet for which `is` holds.
 func surplus(v *View, set string, is func(name string) bool) (names []string) {
 	for _, w := range SurplusDisks(v, set) {
 		if is(w.Name) {

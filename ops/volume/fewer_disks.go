@@ -47,7 +47,7 @@ func Removed(t *pass.Pass) {
 	case t.Suspending, len(t.Record.Suspended) > 0:
 		return // without its pods nobody can tell
 	}
-	surplus, was := view.AnySurplus(&t.View), t.Record.Removing
+	was, surplus := t.Record.Removing, slices.ContainsFunc(t.Record.Sets, func(s model.RecordedSet) bool { return len(view.SurplusDisks(&t.View, s.Name)) > 0 })
 	if was == nil && !surplus {
 		return
 	}
