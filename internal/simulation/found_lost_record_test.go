@@ -17,6 +17,6 @@ var foundLostRecord = []struct {
 
 func TestWhatIsKeptWithoutARecordIsWhatWasLive(t *testing.T) {
 	for _, c := range foundLostRecord {
-		t.Run(c.name, func(t *testing.T) { staysMended(t, c.s) })
+		t.Run(c.name, func(t *testing.T) { staysCorrected(t, c.s) })
 	}
 }
