@@ -173,3 +173,67 @@ func TestADrainedNodeToWhichOnlyCopiesComeBackIsDrainedOnceMore(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6420311020: the daemon ended after it had deleted a claim, and before it said on it that the volume may go. Meanwhile the
+// former storage class was desired again. Nothing takes the deletion back, so the second write comes all the same.
+func TestADeletionThatWasCutOffIsEndedWhateverIsDesiredByThen(t *testing.T) {
+	w := consentingWorld(t)
+	before := w.desired
+	w.desired = classed(w.desired, "slow", sizeBefore)
+	found := func() bool {
+		op := w.record.Operation
+		return op != nil && op.Shrink != nil && !op.Shrink.Drained.IsZero()
+	}
+	for i := 0; i < 400 && !found(); i++ {
+		_, _ = w.pass()
+	}
+	require.True(t, found())
+	w.now = w.now.Add(time.Second)
+	deletes := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
+	require.Equal(t, model.StepClaims, deletes.Record.Operation.Step)
+	former := classed(before, w.Claims[1].Class, sizeBefore)
+	former.Operations.Consent = before.Operations.Consent
+	noConsent := w.desired
+	noConsent.Operations.Consent = nil
+	for _, c := range []struct {
+		name            string
+		desired         model.Desired
+		deleted, agreed bool
+		action          model.ActionKind
+		step            string
+		claims          string
+	}{
+		{"another class is desired still", w.desired, true, false, model.ActionDeleteClaims, model.StepClaims, "data0 data1"},
+		{"the former class is desired again", former, true, false, model.ActionDeleteClaims, model.StepClaims, "data0"},
+		{"nobody consents to it any more", noConsent, true, false, model.ActionDeleteClaims, model.StepClaims, "data0"},
+		{"both writes were done", former, true, true, "", model.StepNext, ""},
+		{"nothing was deleted", former, false, false, "", model.StepInclude, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := w.observe()
+			o.Claims, o.Pods = slices.Clone(o.Claims), slices.Clone(o.Pods)
+			c.desired.Volumes, o.Volumes = withDisk(c.desired.Volumes), withDisk(o.Volumes)
+			for i := range slices.Clone(o.Claims) {
+				k := &o.Claims[i]
+				further := *k
+				further.Name, further.Template, further.UID = "data1"+strings.TrimPrefix(k.Name, k.Template), "data1", k.UID+"-1"
+				if c.deleted && k.Ordinal == deletes.Record.Operation.Shrink.Leaving[0].Ordinal {
+					k.Terminating, k.Deleted, k.Replace = true, w.now, c.agreed
+				}
+				o.Claims = append(o.Claims, further)
+			}
+			d := ops.Decide(c.desired, o, deletes.Record, model.Policy{}, w.now)
+			assert.Equal(t, c.step, d.Record.Operation.Step, "%v", d.Waits)
+			var action model.ActionKind
+			var claims []string
+			if d.Disruptive != nil {
+				action = d.Disruptive.Kind
+				for _, claim := range model.Listed(d.Disruptive.Claims) {
+					claims = append(claims, claim[:len("data0")])
+				}
+			}
+			assert.Equal(t, c.claims, strings.Join(claims, " "))
+			assert.Equal(t, c.action, action, "%v", d.Waits)
+		})
+	}
+}

@@ -30,6 +30,7 @@ func TestWhatIsWaitedForComes(t *testing.T) {
 		6310112679: "two voters are to come back onto new volumes, and people take the second one down while the first restarts",
 		6370000205: "a table is made with a copy on each node while the pod of a drained node is about to restart",
 		6400062635: "a new group waits for a set on trial, which an upgrade corrects, and the upgrade for the group; the record is lost",
+		6420311020: "a daemon is killed between the deletion of a claim and the word that its volume may go, and the class is taken back",
 		6410615769: "a pod comes onto a template that cannot run after its group has left the definition",
 		6410817369: "the same after a pause and a release",
 		6410375548: "a group leaves before its pods have restarted for a further disk, and comes back",

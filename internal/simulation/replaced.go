@@ -27,6 +27,8 @@ func (o objects) DeleteClaim(_ context.Context, name, uid string) error {
 		if !l.pod.has(disk) {
 			w.losesClaim(l, disk)
 		}
+	case l.claimOn(disk).ours:
+		w.judge.empty(w, o.d, l) // it is deleted already, whatever is desired by now
 	default:
 		w.judge.deletesClaim(w, o.d, l, disk)
 	}

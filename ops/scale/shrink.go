@@ -154,7 +154,7 @@ func Shrink(t *pass.Pass) {
 	op.Revision, op.To = t.Desired.Revision, shrunk(&t.View, op)
 	// A drain that is no longer desired goes back, unless nodes are leaving already.
 	retargeted := sh.Set != "" && view.Target(&t.View, sh.Set) != sh.To && !losesVolume(&t.View, sh)
-	back := retargeted || nodesOrUpgradeFirst(&t.View, sh) || drainNotDesired(&t.View, sh)
+	back := !deletionCutOff(&t.View, op) && (retargeted || nodesOrUpgradeFirst(&t.View, sh) || drainNotDesired(&t.View, sh))
 	// So does one for which a pod is missing that does not come back before its StatefulSet is recreated.
 	held := view.AnyBehindMissingDisk(&t.View)
 	back = aim.DrainStops(&t.View) || held || back && !view.Refilled(&t.View)
@@ -354,18 +354,36 @@ func deleteClaims(t *pass.Pass, op *model.Operation) {
 	t.Decision.Disruptive = &a
 }
 
-// claimsLeft are the claims of a node that come to other volumes, and are still to be deleted. Of a node that leaves, and comes
-// back before for a disk that it lacks, these are the ones that somebody has deleted: the others stay.
+// claimsLeft are the claims of a node that come to other volumes, and are still to be deleted, and those of which the deletion
+// was cut off. Of a node that leaves, and comes back before for a disk that it lacks, these are the ones that somebody has
+// deleted: the others stay.
 func claimsLeft(v *view.View, sh *model.Shrink) (left []string) {
 	p := view.PodNamed(v, sh.Replaces)
-	for _, c := range aim.OtherClaims(v, p) {
-		leaves := p.Ordinal >= view.Target(v, p.Set)
-		if !c.Terminating && leaves || c.Terminating && c.Replace {
-			continue
-		}
+	claims := cutOff(v, p)
+	if p.Ordinal < view.Target(v, p.Set) && aim.MayReplace(v) && len(aim.OtherVolumes(v, p.Set)) == 0 {
+		claims = append(claims, slices.DeleteFunc(aim.OtherClaims(v, p), func(c *model.Claim) bool { return c.Terminating })...)
+	}
+	for _, c := range claims {
 		left = append(left, c.Name+"/"+c.UID)
 	}
 	return left
+}
+
+// cutOff are the claims of a drained node that are being deleted, and do not say yet that their volumes may go: the
+// daemon ended between the two writes. Nothing takes the deletion back, whatever is desired by now, and without the second
+// write nobody would know whose it is. Where others are to be replaced, somebody else has deleted what is as desired.
+func cutOff(v *view.View, p *model.Pod) []*model.Claim {
+	claims := aim.OtherClaims(v, p)
+	if len(claims) == 0 {
+		claims = slices.Collect(view.ClaimsOf(v, p.Set, p.Ordinal))
+	}
+	return slices.DeleteFunc(claims, func(c *model.Claim) bool { return !c.Terminating || c.Replace })
+}
+
+// deletionCutOff reports whether the drained node has such a claim.
+func deletionCutOff(v *view.View, op *model.Operation) bool {
+	p := view.PodNamed(v, op.Shrink.Replaces)
+	return op.Step == model.StepClaims && p != nil && len(cutOff(v, p)) > 0
 }
 
 // restartsReplaced lets a pod go whose claims are deleted, behind every gate of a restart.
