@@ -39,10 +39,16 @@ func TestATemplateThatIsKeptMountsTheDisksThatNodesHave(t *testing.T) {
 			blank(s)
 			s.podOf(hot + "-0").Ready = false // seed 6070001488
 		}},
-		{"its process runs, and its node has not joined", "data0", "t1,t2", func(s *situation) {
+		{"its process runs as far as is known, and its node is away (6410653554)", "data0,data1", "t1,t2", func(s *situation) {
 			back(s)
 			blank(s)
 			s.away(hot + "-0")
+		}},
+		{"its process does not stay up, and its claim does not say that it was ever up", "data0", "t1,t2", func(s *situation) {
+			back(s)
+			blank(s)
+			s.away(hot + "-0")
+			s.podOf(hot + "-0").Waiting = "CrashLoopBackOff"
 		}},
 		{"it is ready, and nobody answers", "data0,data1", "t1,t2", func(s *situation) {
 			back(s)

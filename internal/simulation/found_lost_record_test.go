@@ -13,6 +13,7 @@ var foundLostRecord = []struct {
 	{"the record is lost right before a StatefulSet is deleted without its pods, one of which is away", NewSchedule(6420197532)},
 	{"the record is lost while a StatefulSet is recreated, another storage class is desired, and a disk is not desired any more", NewSchedule(6420072074)},
 	{"volumes have grown, a node does not say so, and the StatefulSet of another group is refused by a webhook", NewSchedule(6420424810)},
+	{"a master joins with a further disk, and its machine is lost before its claim says so: a release came between", NewSchedule(6410653554)},
 }
 
 func TestWhatIsKeptWithoutARecordIsWhatWasLive(t *testing.T) {

@@ -76,12 +76,12 @@ func DisksInUse(v *View, set string, sizes model.SizeList) string {
 	}), ",")
 }
 
-// HasDisk reports whether the node in a pod has a disk.
+// HasDisk reports whether the node in a pod has a disk, or may: CrateDB has started with it, and nothing says that it failed.
 func HasDisk(v *View, p *model.Pod, disk string) bool {
 	if p.Volumes == "" || !p.Uses(disk) {
 		return false
 	}
-	return written(v, p, disk) || Serves(p) || JoinedNotReady(v, p)
+	return written(v, p, disk) || Serves(p) || !p.Started.IsZero() && ProcessRuns(p)
 }
 
 // MarksOf are the marks of the templates of pods whose nodes have any of these disks, separated by commas.
