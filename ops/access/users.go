@@ -163,17 +163,17 @@ func Claims(t *pass.Pass) {
 			continue // it says all that a pod could
 		}
 		p := t.Pod(c.Set, c.Ordinal)
-		if p != nil && p.Uses(c.Template) && c.Version != "" && view.StartedNewer(p, c.Version) {
-			// It may have upgraded the volume, though nobody has seen its node join: the pod
-			// that comes after it starts no older version.
-			t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID, Version: p.Version})
-			continue
-		}
 		if p == nil || !p.Uses(c.Template) {
 			continue // it may have the disk after its restart, and has not written to it
 		}
-		if a := answer(&t.View, p); a != nil && (c.ClusterID == "" || c.Version == "" || gates.Compare(a.Version, c.Version) > 0) {
-			t.Harmless(model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID, Version: a.Version})
+		a := model.Action{Kind: model.ActionAnnotateClaim, Claim: c.Name, ClusterID: t.Record.ClusterID, Version: p.Version}
+		if c.Version != "" && view.StartedNewer(p, c.Version) {
+			// It may have upgraded the volume, though nobody has seen its node join: the pod
+			// that comes after it starts no older version.
+			t.Harmless(a)
+		} else if said := answer(&t.View, p); said != nil && (c.ClusterID == "" || c.Version == "" || gates.Compare(said.Version, c.Version) > 0) {
+			a.Version = said.Version
+			t.Harmless(a)
 		}
 	}
 	leavingClaims(t)

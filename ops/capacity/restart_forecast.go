@@ -41,8 +41,8 @@ func nodesNamed(db *model.Database, names []string) (nodes []*model.Node) {
 
 // ForecastAway is ForecastRestart of nodes that are given themselves.
 func ForecastAway(db *model.Database, version string, away, data []*model.Node) RestartForecast {
-	a := NewAbsence(db, version, away, data)
-	out := RestartForecast{WritesWait: a.WritesWait(), Keeps: a.keeps(), Sole: a.sole()}
+	a := &absence{db: db, version: version, away: away, data: data}
+	out := RestartForecast{WritesWait: a.allWritesWait(), Keeps: a.keeps(), Sole: a.sole()}
 	if a.limited() {
 		out.Unhealed = a.unhealed()
 	}
@@ -54,11 +54,6 @@ type absence struct {
 	db         *model.Database
 	version    string
 	away, data []*model.Node
-}
-
-// NewAbsence is the absence of some nodes; data are all data nodes.
-func NewAbsence(db *model.Database, version string, away, data []*model.Node) *absence {
-	return &absence{db: db, version: version, away: away, data: data}
 }
 
 func (a *absence) isAway(node string) bool {
@@ -127,9 +122,9 @@ func (a *absence) sole() []string {
 	return model.Distinct(out)
 }
 
-// WritesWait are the tables whose writes wait: a write waits for write.wait_for_active_shards
+// allWritesWait are the tables whose writes wait: a write waits for write.wait_for_active_shards
 // copies, of a range of replicas for as many as the nodes that are left allow.
-func (a *absence) WritesWait() []string {
+func (a *absence) allWritesWait() []string {
 	out := model.Texts(a.db.Tables, func(t *model.Table) string {
 		if wait := t.WaitForActiveShards; wait == "" || wait == "0" || wait == "1" || !a.writesWait(t) {
 			return ""

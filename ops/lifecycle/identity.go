@@ -223,13 +223,10 @@ func giveBack(t *pass.Pass, ends bool) {
 // returnBudgets lets Kubernetes evict one pod at a time again. Of a StatefulSet without a pod it expects none, and so a node
 // that was taken down would not count: the budget stays as it is until a pod is there that is not terminating.
 func returnBudgets(t *pass.Pass) {
-	var away []model.RecordedSet
-	for _, s := range t.Record.Sets {
-		comes := func(p *model.Pod) bool { return p.Set == s.Name && !p.Terminating }
-		if live := t.Live(s.Name); live != nil && live.Replicas > 0 && !t.AnyPod(comes) {
-			away = append(away, s)
-		}
-	}
+	away := slices.DeleteFunc(slices.Clone(t.Record.Sets), func(s model.RecordedSet) bool {
+		live := t.Live(s.Name)
+		return live == nil || live.Replicas == 0 || t.AnyPod(func(p *model.Pod) bool { return p.Set == s.Name && !p.Terminating })
+	})
 	stays := func(name string) bool {
 		masters := names.IsMasterBudget(name, t.Desired.Name)
 		return slices.ContainsFunc(away, func(s model.RecordedSet) bool { return (s.Group == names.MasterGroup) == masters })

@@ -164,12 +164,8 @@ func sayAway(t *pass.Pass, pod string) {
 	if !t.Contact() || !db.TablesKnown {
 		return
 	}
-	var data []*model.Node
-	for i := range db.Nodes {
-		data = append(data, &db.Nodes[i])
-	}
-	kept := *db
-	t.Waits(gates.WritesWait(pod, capacity.NewAbsence(&kept, t.Record.Version, nil, data).WritesWait()))
+	kept := *db // what is kept points into no pass
+	t.Waits(gates.WritesWait(pod, capacity.ForecastAway(&kept, t.Record.Version, nil, slices.Collect(model.Each(kept.Nodes))).WritesWait))
 }
 
 // soleWords names beforehand the tables that a restart makes unreadable for a

@@ -337,13 +337,8 @@ func lookOnceMore(t *pass.Pass, sh *model.Shrink, to int) model.Action {
 		})
 	}
 	// The last look counts the partitioned tables themselves too.
-	for _, tables := range [][]model.Table{t.Observed.Database.Tables, t.Observed.Database.Partitioned} {
-		for i := range tables {
-			if tables[i].Filtered {
-				a.Filtered++
-			}
-		}
-	}
+	filtered := func(table *model.Table) bool { return table.Filtered }
+	a.Filtered = model.Count(t.Observed.Database.Tables, filtered) + model.Count(t.Observed.Database.Partitioned, filtered)
 	return a
 }
 
