@@ -115,7 +115,6 @@ func begins(t *pass.Pass, due func() bool) bool {
 	return true
 }
 
-// continueOperation takes the running operation a step further.
 func continueOperation(t *pass.Pass) {
 	scale.Grow(t)
 	scale.Shrink(t)

@@ -158,7 +158,6 @@ func unread(v *view.View, set string) bool {
 	return v.Live(set) != nil && view.Changes(v, set, model.ChangeNewSet)
 }
 
-// restarted reports whether pods of a set are being restarted.
 func restarted(v *view.View, set string) bool {
 	return view.Restarting(v) && v.Record.Operation.Restart.Set == set
 }

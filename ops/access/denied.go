@@ -33,7 +33,6 @@ func Words(d *model.Denial) string {
 	return d.Privilege + " on " + strings.ToLower(d.Class) + " " + d.Ident + " is denied to " + d.Grantee
 }
 
-// remedy is the statement that ends the denial.
 func remedy(d *model.Denial, privileges string) string {
 	if d.Class == "SCHEMA" && d.Ident == model.SystemSchema && d.Grantee == names.SystemUser {
 		// Which of the two it is cannot be read.

@@ -63,7 +63,6 @@ func Relicence(t *pass.Pass) {
 	t.Harmless(a)
 }
 
-// licenceSet reports once that a licence has been set.
 func licenceSet(t *pass.Pass) {
 	if t.Record.LicenseChange == (model.SecretChange{}) || LicenceDue(&t.View) {
 		return

@@ -40,7 +40,6 @@ func (s *Saved) Adopted() bool { return s.Done && !s.Back }
 // TakenOver notes that every StatefulSet was taken over: those of a way back that was given up too.
 func (s *Saved) TakenOver() { s.Done, s.Back = true, false }
 
-// owned reports whether a budget that was kept had an owner.
 func owned(budget json.RawMessage) bool {
 	var object struct {
 		Metadata struct{ OwnerReferences []any }

@@ -282,7 +282,6 @@ func finishing(r *Reading) []Step {
 	return out
 }
 
-// stepsBack are what is left to give back.
 func stepsBack(r *Reading) []Step {
 	out, closed := setsBack(r, "make it again around its pods, with its owner")
 	for i := range r.saved().Objects {

@@ -81,7 +81,6 @@ func last(b *model.Backups, schedule string) time.Time {
 	return b.Since
 }
 
-// recordedAs is the schedule of this name; nil for none.
 func recordedAs(all []model.RecordedSchedule, schedule string) *model.RecordedSchedule {
 	return model.Find(all, func(s *model.RecordedSchedule) bool { return s.Name == schedule })
 }

@@ -117,7 +117,6 @@ func resumeFrom(t *pass.Pass, ours []model.ListedSnapshot) {
 	}
 }
 
-// follow finds out what became of the snapshot that runs.
 func follow(t *pass.Pass) {
 	b := t.Record.Backups
 	if b.Running == nil {
@@ -200,7 +199,6 @@ func listed(v *view.View, name string) *model.ListedSnapshot {
 	})
 }
 
-// ended reports how a snapshot has ended.
 func ended(t *pass.Pass, state, why string) {
 	b := t.Record.Backups
 	s := b.Running

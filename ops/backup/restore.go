@@ -209,7 +209,6 @@ func askTables(t *pass.Pass, r *model.RecordedRestore, want *definition.Restore)
 	return a
 }
 
-// followRestore finds out what became of the tables.
 func followRestore(t *pass.Pass, r *model.RecordedRestore) {
 	db := &t.Observed.Database
 	d := &db.Restore

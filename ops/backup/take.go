@@ -139,7 +139,6 @@ func goesFirst(v *view.View) bool {
 	return v.Contact() && b.Repository.Name != "" && len(v.Record.Suspended) == 0 && v.Elapsed(b.Waiting) <= v.Desired.Backups.MaxDelay
 }
 
-// due notes which window waits.
 func due(t *pass.Pass) {
 	b := t.Record.Backups
 	if b.Running != nil || len(t.Record.Suspended) > 0 {

@@ -146,7 +146,6 @@ func dataBudget(v *view.View, now, dataNodes int) (value int, note string) {
 	return 0, note
 }
 
-// dataJoined reports whether sys.nodes lists every data node.
 func dataJoined(v *view.View) bool {
 	for _, s := range v.Record.Sets {
 		if s.Group == names.MasterGroup {
@@ -239,7 +238,6 @@ func closedBudget(t *pass.Pass, down int) {
 		Message: fmt.Sprintf("no data node may be evicted for more than %s, and drains of Kubernetes nodes wait: %s", limit, why)})
 }
 
-// tablesNamed are names of tables for a sentence.
 func tablesNamed(tables []string) string {
 	if len(tables) == 0 {
 		return "no table that is known"

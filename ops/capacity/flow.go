@@ -42,7 +42,6 @@ func (f *flow) once(from, to string, capacity int) {
 	}
 }
 
-// left is what an edge could still take.
 func (f *flow) left(edge int) int { return f.edges[edge].free }
 
 // most sends as much as can be from one point to another.

@@ -146,7 +146,6 @@ func (f *Forecast) TableExclusions(leaving []*model.Node) (out []model.TableExcl
 	return out, uneven
 }
 
-// usable are the remaining nodes that a table may use.
 func (f *Forecast) usable(t *model.Table) []*model.Node {
 	return slices.DeleteFunc(slices.Clone(f.remaining), func(n *model.Node) bool { return t.Allows(n, f.db.Settings.Filters(), f.version) != model.Yes })
 }

@@ -8,7 +8,6 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// ask gives the gate of a check what it looks at.
 func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 	db, n := &v.Observed.Database, &m.Nodes
 	if m.LacksCopies && (c == HealthGreen || c == ClusterHealth || c == ReplicasComplete) {

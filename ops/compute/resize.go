@@ -142,7 +142,6 @@ func refused(v *view.View, p *model.Pod) string {
 	return ""
 }
 
-// says are the words that tell why a pod does not get it.
 func says(v *view.View, p *model.Pod) string { return cmp.Or(refused(v, p), p.ResizeMessage) }
 
 func resizing(v *view.View, p *model.Pod) gates.ResizingPod {
@@ -195,7 +194,6 @@ func byRestart(v *view.View, s model.RecordedSet) bool {
 	return false
 }
 
-// tellStopped reports once which pods do not get it.
 func tellStopped(t *pass.Pass, stopped []*model.Pod) {
 	var pods, words []string
 	for _, p := range stopped {

@@ -83,7 +83,6 @@ func beginDrill(t *pass.Pass, k *model.TakenSnapshot) {
 	t.Report(model.Report{Reason: "DrillStarted", Message: "the tables of snapshot " + k.Name + " are restored on trial, under schemas " + strings.TrimSuffix(b.Fetch.Schema, "$1") + "…"})
 }
 
-// beginAsked begins what a person asks for.
 func beginAsked(t *pass.Pass, asked string) {
 	b := t.Record.Backups
 	b.FetchCommand = asked
@@ -143,7 +142,6 @@ func inTurn(snapshot string, tables []string) []string {
 	return tables
 }
 
-// prove notes what a drill has found out.
 func prove(t *pass.Pass, f *model.Fetch) {
 	b := t.Record.Backups
 	p := model.Proof{At: t.Now, Of: f.Of, Restored: f.Done, Compared: f.Compared, Bytes: f.Bytes, Took: f.Took, Failed: f.Failed}

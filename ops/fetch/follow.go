@@ -151,7 +151,6 @@ func operations(t *pass.Pass, f *model.Fetch, table string) (recorded int64, kno
 	return 0, false
 }
 
-// takenAs is the snapshot of this name that was taken; nil for none.
 func takenAs(b *model.Backups, name string) *model.TakenSnapshot {
 	return model.Find(b.Taken, func(k *model.TakenSnapshot) bool { return k.Name == name })
 }
@@ -238,7 +237,6 @@ func staying(t *pass.Pass) string {
 	return strings.Join(slices.DeleteFunc(model.Listed(f.Stays), func(table string) bool { return !slices.Contains(partly, table) }), ",")
 }
 
-// outcome notes what became of a command.
 func outcome(t *pass.Pass, f *model.Fetch, failed string) {
 	stays := f.Stays
 	if before := staying(t); before != "" {
@@ -249,7 +247,6 @@ func outcome(t *pass.Pass, f *model.Fetch, failed string) {
 	}
 }
 
-// finish ends it, and says how.
 func finish(t *pass.Pass, f *model.Fetch) {
 	b := t.Record.Backups
 	b.Fetch = nil

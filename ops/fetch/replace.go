@@ -274,7 +274,6 @@ func resultOfSwap(b *model.Backups, f *model.Fetch, a model.Action, result model
 	}
 }
 
-// reportKept says what became of a table that is there.
 func reportKept(t *pass.Pass, f *model.Fetch) {
 	var reason, message string
 	switch asked, _ := model.ReadFetchCommand(f.Command); {

@@ -192,7 +192,6 @@ func action(t *pass.Pass, f *model.Fetch, kind model.ActionKind) model.Action {
 	return a
 }
 
-// sayProgress says how far it is.
 func sayProgress(t *pass.Pass, f *model.Fetch, progress string) {
 	if f.Drill {
 		t.Wait(gates.DrillRunning(f.Snapshot, f.Done, f.Of, progress))
@@ -441,7 +440,6 @@ func factsOf(db *model.Database, table string) model.TableFacts {
 	return model.TableFacts{Name: table}
 }
 
-// skip notes a table that did not come, and why.
 func skip(f *model.Fetch, table, why string) {
 	if len(f.Skipped) < model.MaxSkipped {
 		f.Skipped = append(slices.Clone(f.Skipped), table+" ("+why+")")

@@ -173,7 +173,6 @@ func dismantle(t *pass.Pass, r *model.Removal) {
 
 func disrupt(t *pass.Pass, a model.Action) { t.Decision.Disruptive = &a }
 
-// reportRemoval reports a transition of a removal once.
 func reportRemoval(t *pass.Pass, r *model.Removal, what string, status model.Status, reason, message string, gates ...string) {
 	if r.Reported == what {
 		return

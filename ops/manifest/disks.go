@@ -64,7 +64,6 @@ func setDisks(set, wanted *unstructured.Unstructured, saved model.Saved, sizes m
 	return len(gone) > 0
 }
 
-// claimTemplate is the claim template of this name; nil where there is none.
 func claimTemplate(set *unstructured.Unstructured, name string) (found map[string]any) {
 	each(set, func(template map[string]any) {
 		if templateName(template) == name {

@@ -109,7 +109,6 @@ func addFolders(set *unstructured.Unstructured, first, folder string) {
 	})
 }
 
-// changeFolders has the settings list other folders.
 func changeFolders(set *unstructured.Unstructured, change func(paths []string) []string) {
 	EachCommand(set, func(arguments []any) []any {
 		next := slices.Clone(arguments)

@@ -48,7 +48,6 @@ func selectFor(o *unstructured.Unstructured, masters bool) *unstructured.Unstruc
 	return out
 }
 
-// ofMasters reports whether an object is the budget of the dedicated masters.
 func ofMasters(budget *unstructured.Unstructured) bool {
 	cluster := budget.GetLabels()[names.ClusterLabel]
 	return cluster != "" && names.IsMasterBudget(budget.GetName(), cluster)

@@ -195,7 +195,6 @@ func materialiseBudget(o *unstructured.Unstructured, budgets []model.Budget) *un
 	return out
 }
 
-// withoutInitialMasters takes the argument off the crate container's command.
 func withoutInitialMasters(set *unstructured.Unstructured) {
 	EachCommand(set, func(arguments []any) []any {
 		return slices.DeleteFunc(slices.Clone(arguments), func(a any) bool {

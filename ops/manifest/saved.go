@@ -56,12 +56,10 @@ func unpack(s model.Saved, name string) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// savedNames are the names under which objects of a StatefulSet are saved.
 func savedNames(set string) []string {
 	return []string{set, set + liveSuffix, set + rememberedSuffix}
 }
 
-// savedOf are the objects that are saved of a StatefulSet.
 func savedOf(saved model.Saved, set string) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, name := range savedNames(set) {

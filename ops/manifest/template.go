@@ -22,7 +22,6 @@ func setTemplateHash(set *unstructured.Unstructured, all []*unstructured.Unstruc
 	mark(set, keptHash(templateHash(set, nil), set, all, saved, e))
 }
 
-// mark writes a hash on the pod template.
 func mark(set *unstructured.Unstructured, hash string) {
 	put(set.Object, hash, "spec", "template", "metadata", "annotations", names.TemplateAnnotation)
 }
@@ -111,7 +110,6 @@ func keptHash(hash string, set *unstructured.Unstructured, all []*unstructured.U
 	return hash
 }
 
-// asDesired reports whether a StatefulSet has the disks that are desired.
 func asDesired(set *unstructured.Unstructured, all []*unstructured.Unstructured) bool {
 	desired := wantedOf(all, set.GetName())
 	return desired != nil && slices.Equal(diskNames(set), diskNames(desired))

@@ -14,7 +14,6 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// forecastOf says what happens to tables while a pod is away.
 func forecastOf(v *view.View, p *model.Pod) capacity.RestartForecast {
 	db := &v.Observed.Database
 	var away, data []*model.Node

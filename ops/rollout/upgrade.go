@@ -126,7 +126,6 @@ func stopped(v *view.View, op *model.Operation, p *model.Pod) model.Reason {
 	return gates.UpgradeStopped(op.Restart.Pod, view.State(v, op.Restart.Pod, p), view.PodLimit(v), op.Upgrade.OldVersion, op.Upgrade.NewVersion, started)
 }
 
-// reportStopped reports a stopped upgrade once.
 func reportStopped(t *pass.Pass, op *model.Operation, p *model.Pod) {
 	if op.Kind == model.OperationUpgrade {
 		r := report(op.Upgrade, "Stopped", stopped(&t.View, op, p).Message)

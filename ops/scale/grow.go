@@ -143,7 +143,6 @@ func grown(v *view.View, op *model.Operation) []model.RecordedSet {
 	return sets
 }
 
-// openChecks counts the nodes whose check 1 fails and is not acknowledged.
 func openChecks(v *view.View) int {
 	return model.Count(v.Observed.Database.NodeChecks, func(c *model.NodeCheck) bool { return c.ID == 1 && !c.Acknowledged })
 }

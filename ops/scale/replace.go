@@ -35,7 +35,6 @@ func StartReplace(t *pass.Pass, begun bool) bool {
 	return true
 }
 
-// setOf is the StatefulSet of a pod, as it is recorded.
 func setOf(t *pass.Pass, p *model.Pod) []model.RecordedSet {
 	return []model.RecordedSet{*view.Recorded(t.Record.Sets, p.Set)}
 }

@@ -133,7 +133,6 @@ func Settings(t *pass.Pass) {
 	set(t)
 }
 
-// keepDesired looks at a setting that is desired and recorded.
 func keepDesired(t *pass.Pass, e model.RecordedSetting, s model.Setting, reported *settingsReported) model.RecordedSetting {
 	shown, pod, read := shown(&t.View, e.Name, s.Value)
 	if !read {

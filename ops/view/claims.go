@@ -149,7 +149,6 @@ func Refilled(v *View) bool {
 	return p != nil && model.Any(v.Observed.Database.Nodes, func(n *model.Node) bool { return n.Name == p.NodeName && len(n.Sole) > 0 })
 }
 
-// excluded are the pods whose nodes are members that we exclude.
 func excluded(v *View) iter.Seq[*model.Pod] {
 	return model.Where(v.Observed.Pods, func(p *model.Pod) bool { return Excluded(v, p) })
 }

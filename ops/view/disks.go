@@ -56,7 +56,6 @@ func LostDisks(v *View, p *model.Pod) []string {
 	return lost
 }
 
-// written reports whether CrateDB has written on a disk of a pod.
 func written(v *View, p *model.Pod, disk string) bool {
 	return model.Any(v.Observed.Claims, func(c *model.Claim) bool {
 		return c.Set == p.Set && c.Ordinal == p.Ordinal && c.Template == disk && !c.Blank()
@@ -128,7 +127,6 @@ func disksBeside(v *View, set string, all, others []model.VolumeTemplate) (out [
 	return out
 }
 
-// templateIn is the claim template of this name; nil where the list has none.
 func templateIn(list []model.VolumeTemplate, set, name string) *model.VolumeTemplate {
 	return model.Find(list, func(w *model.VolumeTemplate) bool { return w.Set == set && w.Name == name })
 }

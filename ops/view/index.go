@@ -39,7 +39,6 @@ func Recorded(sets []model.RecordedSet, name string) *model.RecordedSet {
 	return model.Find(sets, func(s *model.RecordedSet) bool { return s.Name == name })
 }
 
-// anySet reports whether something holds for a recorded set.
 func anySet(v *View, is func(v *View, set string) bool) bool {
 	return slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool { return is(v, s.Name) })
 }

@@ -96,7 +96,6 @@ func noteDone(t *pass.Pass) {
 	model.Own(&t.Record.Removing).Done = strings.Join(done, ",")
 }
 
-// narrows reports whether the template of a restart does without a disk.
 func narrows(v *view.View) bool { return view.Restarting(v) && v.Record.Operation.Restart.Narrow }
 
 // keepsAll reports whether the template is to do without a disk no longer, though the pod has not come: a definition is

@@ -159,7 +159,6 @@ func Expand(t *pass.Pass) {
 	}
 }
 
-// noteShrunk notes which claim templates have become smaller.
 func noteShrunk(t *pass.Pass, r *model.Recreation) {
 	if t.Record.Replacing == nil {
 		return

@@ -95,7 +95,6 @@ func grownBy(v *view.View, n *model.GrowingNode) int64 {
 	return has - n.Claims
 }
 
-// reached says what the volumes have become.
 func reached(v *view.View, growth *model.VolumeGrowth) string {
 	var parts []string
 	if len(growth.Nodes) > 0 || growth.Modified == "" {
@@ -107,7 +106,6 @@ func reached(v *view.View, growth *model.VolumeGrowth) string {
 	return strings.Join(parts, "; ")
 }
 
-// sums says how much larger the volumes have become.
 func sums(v *view.View, growth *model.VolumeGrowth) string {
 	total, restarted := int64(0), false
 	for n := range model.Each(growth.Nodes) {
