@@ -84,12 +84,7 @@ func initialMasters(v *view.View, set string) bool {
 	if aim.Orphans(v, set) > 0 {
 		return false // a StatefulSet is recreated only once there is a cluster
 	}
-	for c := range model.Each(v.Observed.Claims) {
-		if c.Set != "" && c.ClusterID != "" {
-			return false
-		}
-	}
-	return true
+	return !model.Any(v.Observed.Claims, func(c *model.Claim) bool { return c.Set != "" && c.ClusterID != "" })
 }
 
 // effective says what the cluster is held to.

@@ -111,13 +111,10 @@ func ShrinkDue(d *model.Desired, r *model.Record) bool {
 	if r.Operation != nil && r.Operation.Shrink != nil {
 		return true
 	}
-	for _, s := range r.Sets {
-		i := slices.IndexFunc(d.Sets, func(w model.Set) bool { return w.Name == s.Name })
-		if i < 0 || d.Sets[i].Replicas < s.Replicas {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Sets, func(s model.RecordedSet) bool {
+		w := model.Find(d.Sets, func(w *model.Set) bool { return w.Name == s.Name })
+		return w == nil || w.Replicas < s.Replicas
+	})
 }
 
 // EndShrink takes back an intent that was not carried out: the set is recorded as large as it

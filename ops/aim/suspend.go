@@ -14,16 +14,7 @@ import (
 // NoDataNode reports whether no data group is to have a node: dedicated masters alone are no
 // cluster that anybody wants.
 func NoDataNode(sets []model.Set) bool {
-	data := false
-	for i := range sets {
-		if sets[i].Data {
-			data = true
-			if sets[i].Replicas > 0 {
-				return false
-			}
-		}
-	}
-	return data
+	return model.Any(sets, func(s *model.Set) bool { return s.Data }) && !model.Any(sets, func(s *model.Set) bool { return s.Data && s.Replicas > 0 })
 }
 
 // Running reports whether a set has a replica.

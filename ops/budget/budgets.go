@@ -27,6 +27,15 @@ const (
 	noteRefused      = "unreplicated-refused"
 )
 
+// notes are the words that are reported of it, before the tables.
+var notes = map[string]string{
+	noteSingleNode:   "a single data node has nowhere to put a second copy: it may be evicted, and its tables are away meanwhile",
+	noteNeverGreen:   "more copies are desired than there are data nodes, and no waiting brings them: one node at a time may be evicted all the same; lower number_of_replicas or add nodes",
+	noteSettled:      "copies are missing and none is on its way; spec.operations.settledYellow: proceed lets one node at a time be evicted all the same",
+	noteUnreplicated: "these tables have no replicas, and each is away while its node is evicted, which spec.operations.unreplicated: proceed (the default) allows",
+	noteRefused:      "tables have no replicas, and spec.operations.unreplicated: refuse lets no node be evicted; a drain of a Kubernetes node waits until that changes",
+}
+
 // BudgetDetail reports whether the budgets need to know how the shards of each table stand: in
 // a yellow in which no copy is on its way.
 func BudgetDetail(r *model.Record, last *model.Database) bool {
@@ -188,23 +197,18 @@ func noteBudget(t *pass.Pass, note string) {
 		return
 	}
 	t.Record.Budget.Note = note
-	db := &t.Observed.Database
-	r := model.Report{Reason: "BudgetOpen", Status: model.StatusSuccess}
-	switch note {
-	case noteSingleNode:
-		r.Message = "a single data node has nowhere to put a second copy: it may be evicted, and its tables are away meanwhile: " + tablesNamed(db.Health.Tables)
-	case noteNeverGreen:
-		r.Message = "more copies are desired than there are data nodes, and no waiting brings them: one node at a time may be evicted all the same; lower number_of_replicas or add nodes: " + tablesNamed(db.Health.Tables)
-	case noteSettled:
-		r.Message = "copies are missing and none is on its way; spec.operations.settledYellow: proceed lets one node at a time be evicted all the same: " + tablesNamed(db.Health.Tables)
-	case noteUnreplicated:
-		r.Message = "these tables have no replicas, and each is away while its node is evicted, which spec.operations.unreplicated: proceed (the default) allows: " + tablesNamed(db.Unreplicated)
-	case noteRefused:
-		r.Reason, r.Status, r.Warning = "BudgetClosed", model.StatusFailure, true
-		r.Message = "tables have no replicas, and spec.operations.unreplicated: refuse lets no node be evicted; a drain of a Kubernetes node waits until that changes: " + tablesNamed(db.Unreplicated)
-	default:
+	words, tables := notes[note], t.Observed.Database.Health.Tables
+	if words == "" {
 		return
 	}
+	r := model.Report{Reason: "BudgetOpen", Status: model.StatusSuccess}
+	if note == noteRefused {
+		r.Reason, r.Status, r.Warning = "BudgetClosed", model.StatusFailure, true
+	}
+	if note == noteRefused || note == noteUnreplicated {
+		tables = t.Observed.Database.Unreplicated
+	}
+	r.Message = words + ": " + tablesNamed(tables)
 	t.Report(r)
 }
 

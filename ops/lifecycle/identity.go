@@ -25,11 +25,8 @@ func Rebuild(t *pass.Pass) {
 		rebuildUnrecorded(t)
 		return
 	}
-	ours, creating := false, true
-	for i := range t.Observed.Sets {
-		ours = ours || t.Observed.Sets[i].Ours
-		creating = creating && (t.Observed.Sets[i].InitialMasters || !t.Observed.Sets[i].Ours)
-	}
+	ours := model.Any(t.Observed.Sets, func(s *model.ObservedSet) bool { return s.Ours })
+	creating := !model.Any(t.Observed.Sets, func(s *model.ObservedSet) bool { return s.Ours && !s.InitialMasters })
 	if t.Record.ClusterID == "" {
 		t.Record.ClusterID = claimedID(&t.View, ours)
 	}
@@ -42,9 +39,7 @@ func Rebuild(t *pass.Pass) {
 		// new transition would be taken for an old one.
 		t.Record.Seq = t.Now.Unix()
 	}
-	for i := range t.Observed.Claims {
-		creating = creating && t.Observed.Claims[i].ClusterID == ""
-	}
+	creating = creating && !model.Any(t.Observed.Claims, func(c *model.Claim) bool { return c.ClusterID != "" })
 	for _, want := range t.Desired.Sets {
 		s := model.RecordedSet{Name: want.Name, Group: want.Group, Replicas: want.Replicas}
 		switch live, orphans := t.Live(want.Name), aim.Orphans(&t.View, want.Name); {

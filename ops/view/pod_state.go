@@ -60,18 +60,10 @@ func whyLeft(v *View, p *model.Pod) string {
 // are missing, its controller stops at the first that is refused, and says nothing of the others.
 func whyMissing(v *View, name string) string {
 	set := name[:strings.LastIndexByte(name, '-')]
-	var other *model.KubernetesEvent
-	for e := range model.Each(v.Observed.Explained.Events) {
-		ours := e.Kind == "StatefulSet" && e.Name == set
-		if ours && e.Pod == name {
-			return refusedWords(e)
-		}
-		if ours && other == nil {
-			other = e
-		}
-	}
-	if other != nil {
-		return refusedWords(other)
+	its := func(e *model.KubernetesEvent) bool { return e.Kind == "StatefulSet" && e.Name == set }
+	events := v.Observed.Explained.Events
+	if e := cmp.Or(model.Find(events, func(e *model.KubernetesEvent) bool { return its(e) && e.Pod == name }), model.Find(events, its)); e != nil {
+		return refusedWords(e)
 	}
 	return unreadWords(v)
 }
@@ -95,24 +87,17 @@ func refusedWords(e *model.KubernetesEvent) string {
 // refusingRule names the part of Kubernetes' admission that refuses, by its own words; "" where
 // they do not say it.
 func refusingRule(message string) string {
-	quoted := func(after, quote string) string {
-		_, rest, _ := strings.Cut(message, after)
-		name, _, _ := strings.Cut(rest, quote)
-		return name
-	}
-	switch {
-	case strings.Contains(message, "violates PodSecurity"):
-		return "the Pod Security of the namespace"
-	case strings.Contains(message, "exceeded quota: "):
-		return "ResourceQuota " + quoted("exceeded quota: ", ",")
-	case strings.Contains(message, "failed quota: "):
-		return "ResourceQuota " + quoted("failed quota: ", ":")
-	case strings.Contains(message, "admission webhook \""):
-		return "the admission webhook " + quoted("admission webhook \"", "\"")
-	case strings.Contains(message, "ValidatingAdmissionPolicy '"):
-		return "the ValidatingAdmissionPolicy " + quoted("ValidatingAdmissionPolicy '", "'")
-	case strings.Contains(message, "usage per Container is"), strings.Contains(message, "usage per Pod is"), strings.Contains(message, "usage per PersistentVolumeClaim is"), strings.Contains(message, "limit to request ratio per"):
-		return "a LimitRange"
+	for _, by := range []struct{ says, rule, until string }{
+		{"violates PodSecurity", "the Pod Security of the namespace", ""},
+		{"exceeded quota: ", "ResourceQuota ", ","}, {"failed quota: ", "ResourceQuota ", ":"},
+		{`admission webhook "`, "the admission webhook ", `"`}, {"ValidatingAdmissionPolicy '", "the ValidatingAdmissionPolicy ", "'"},
+		{"usage per Container is", "a LimitRange", ""}, {"usage per Pod is", "a LimitRange", ""},
+		{"usage per PersistentVolumeClaim is", "a LimitRange", ""}, {"limit to request ratio per", "a LimitRange", ""},
+	} {
+		if _, rest, is := strings.Cut(message, by.says); is {
+			name, _, _ := strings.Cut(rest, by.until) // nothing where no name follows
+			return by.rule + name
+		}
 	}
 	return ""
 }

@@ -30,12 +30,10 @@ func HoldsData(v *View, p *model.Pod) bool {
 // gateway counts are for nodes that are not there: after a full outage CrateDB would wait for
 // them for ever.
 func Unequal(v *View) bool {
-	for _, s := range v.Record.Sets {
-		if w := v.DesiredSet(s.Name); w == nil || w.Replicas != s.Replicas {
-			return true
-		}
-	}
-	return len(v.Record.Sets) != len(v.Desired.Sets)
+	return len(v.Record.Sets) != len(v.Desired.Sets) || slices.ContainsFunc(v.Record.Sets, func(s model.RecordedSet) bool {
+		w := v.DesiredSet(s.Name)
+		return w == nil || w.Replicas != s.Replicas
+	})
 }
 
 // AllOurs reports whether each recorded StatefulSet is there, and none of somebody else in its place.

@@ -39,18 +39,12 @@ func Outdated(v *View, p *model.Pod) bool {
 		}
 		begun = v.Record.Operation.Step != ""
 	}
-	if v.Record.RecoverDue && WaitsForTooMany(v, p) || ReplacesVolume(v, p) {
+	switch {
+	case v.Record.RecoverDue && WaitsForTooMany(v, p), ReplacesVolume(v, p), Removes(v, p), len(LacksUse(v, p)) > 0, lacksDesired(v, p),
+		v.Desired.Operations.OfflineResize == model.OfflineRestart && AwaitsMount(v, p), ResizesByRestart(v) && Lags(v, p):
 		return true
-	}
-	if Removes(v, p) || len(LacksUse(v, p)) > 0 || lacksDesired(v, p) {
-		return true
-	}
-	if v.Desired.Operations.OfflineResize == model.OfflineRestart && AwaitsMount(v, p) || ResizesByRestart(v) && Lags(v, p) {
-		return true
-	}
-	if p.Template == "" && !begun {
-		// Made before templates were marked: nothing restarts for the mark alone.
-		return false
+	case p.Template == "" && !begun:
+		return false // made before templates were marked: nothing restarts for the mark alone
 	}
 	return live.Template != "" && p.Template != live.Template
 }
