@@ -8,15 +8,6 @@ import (
 	"stevedore.dev/stevedore/ops/view"
 )
 
-// AllRecorded is the number of nodes in the record, masters included.
-func AllRecorded(v *view.View) int {
-	n := 0
-	for _, s := range v.Record.Sets {
-		n += s.Replicas
-	}
-	return n
-}
-
 // Eligible reports whether the nodes of a set are master-eligible, by the definition, by the
 // live template or, where neither says so, by the record.
 func Eligible(v *view.View, s model.RecordedSet) bool {

@@ -2,7 +2,6 @@ package aim
 
 import (
 	"fmt"
-	"slices"
 
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
@@ -15,11 +14,6 @@ import (
 // cluster that anybody wants.
 func NoDataNode(sets []model.Set) bool {
 	return model.Any(sets, func(s *model.Set) bool { return s.Data }) && !model.Any(sets, func(s *model.Set) bool { return s.Data && s.Replicas > 0 })
-}
-
-// Running reports whether a set has a replica.
-func Running(sets []model.RecordedSet) bool {
-	return slices.ContainsFunc(sets, func(s model.RecordedSet) bool { return s.Replicas > 0 })
 }
 
 // AsksToSuspend reports whether the definition asks for a suspension.

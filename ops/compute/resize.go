@@ -82,7 +82,7 @@ func Resize(t *pass.Pass) {
 			stopped = append(stopped, p)
 		}
 	}
-	t.Waits(gates.PodsResize(aim.AllRecorded(&t.View), waits))
+	t.Waits(gates.PodsResize(view.Total(t.Record.Sets, nil), waits))
 	if p := next(&t.View, lagging); p != nil {
 		// All of it: what the pod was asked for last may not be seen yet.
 		t.Harmless(model.Action{Kind: model.ActionResizePod, Pod: p.Name, PodUID: p.UID, Resources: t.Live(p.Set).Resources})

@@ -109,7 +109,7 @@ func StartSuspend(t *pass.Pass) bool {
 	if !t.Suspending || !aim.AsksToSuspend(&t.View) {
 		return false
 	}
-	if len(t.Record.Suspended) > 0 && !aim.Running(t.Record.Sets) {
+	if len(t.Record.Suspended) > 0 && view.Total(t.Record.Sets, nil) == 0 {
 		return true // it is suspended, and nothing else begins
 	}
 	if aim.Aborted(&t.View) {

@@ -74,6 +74,16 @@ func ClaimNames(claims []Claim, is func(*Claim) bool) []string {
 	})
 }
 
+// PodNames are the names of the pods for which `is` holds.
+func PodNames(pods []Pod, is func(*Pod) bool) []string {
+	return Texts(pods, func(p *Pod) string {
+		if is(p) {
+			return p.Name
+		}
+		return ""
+	})
+}
+
 // fewTexts are looked through faster than a map of them is made.
 const fewTexts = 16
 

@@ -16,7 +16,7 @@ func restartProgress(t *pass.Pass) {
 		return
 	}
 	op := t.Record.Operation
-	p := &model.Progress{Subject: op.Restart.Pod, Total: aim.AllRecorded(&t.View)}
+	p := &model.Progress{Subject: op.Restart.Pod, Total: view.Total(t.Record.Sets, nil)}
 	if op.Restart.Zone != "" {
 		p.Subject = "zone " + op.Restart.Zone
 	}

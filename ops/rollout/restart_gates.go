@@ -16,7 +16,7 @@ import (
 // expensive to read, and only what takes a pod down asks for them.
 func Detailed(d *model.Desired, r *model.Record) bool {
 	switch {
-	case aim.NoDataNode(d.Sets) && aim.Running(r.Sets), r.Operation != nil && r.Operation.Restart != nil, r.Version != "" && d.Version != r.Version,
+	case aim.NoDataNode(d.Sets) && view.Total(r.Sets, nil) > 0, r.Operation != nil && r.Operation.Restart != nil, r.Version != "" && d.Version != r.Version,
 		d.RestartedAt != r.RestartedAt, r.Command.Commands.RestartedAt != r.RestartedBy, r.Exclusions != nil, r.RecoverDue, aim.ShrinkDue(d, r),
 		r.Growth != nil && len(r.Growth.Offline) > 0 && d.Operations.OfflineResize == model.OfflineRestart,
 		r.Replacing != nil, r.Removing != nil, r.Resizing != nil && r.Resizing.Restart:

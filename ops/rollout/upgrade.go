@@ -15,7 +15,7 @@ import (
 // desired, and says whether that is due. A cluster without nodes has none to upgrade: it is
 // resumed as it was.
 func StartUpgrade(t *pass.Pass) bool {
-	if !aim.UpgradeDue(&t.View) || aim.AllRecorded(&t.View) == 0 {
+	if !aim.UpgradeDue(&t.View) || view.Total(t.Record.Sets, nil) == 0 {
 		return false
 	}
 	if t.Record.Version != t.Desired.Version {
@@ -137,5 +137,5 @@ func reportStopped(t *pass.Pass, op *model.Operation, p *model.Pod) {
 // upgradeAborted counts by what a pod's image is called; of the same version, by its template.
 func upgradeAborted(v *view.View, from, to string) model.Reason {
 	upgraded := model.Count(v.Observed.Pods, func(p *model.Pod) bool { return p.Version == to && (from != to || !view.RestartDue(v, p)) })
-	return gates.AbortedUpgrade(from, to, max(aim.AllRecorded(v)-upgraded, 0), upgraded)
+	return gates.AbortedUpgrade(from, to, max(view.Total(v.Record.Sets, nil)-upgraded, 0), upgraded)
 }

@@ -75,11 +75,11 @@ func Expected(v *View, sets []model.RecordedSet) iter.Seq2[Place, *model.Pod] {
 	}
 }
 
-// Total is how many nodes those of the sets have for which `are` holds.
+// Total is how many nodes those of the sets have for which `are` holds; all where that is nil.
 func Total(sets []model.RecordedSet, are func(model.RecordedSet) bool) int {
 	n := 0
 	for _, s := range sets {
-		if are(s) {
+		if are == nil || are(s) {
 			n += s.Replicas
 		}
 	}

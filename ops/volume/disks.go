@@ -81,12 +81,7 @@ func disksWait(t *pass.Pass, set string) bool {
 // DiskRestarts says which pods lack a disk, until they have restarted.
 func DiskRestarts(t *pass.Pass) {
 	for _, s := range t.Record.Sets {
-		var pods []string
-		for p := range model.Each(t.Observed.Pods) {
-			if p.Set == s.Name && view.LacksDisk(&t.View, p) {
-				pods = append(pods, p.Name)
-			}
-		}
+		pods := model.PodNames(t.Observed.Pods, func(p *model.Pod) bool { return p.Set == s.Name && view.LacksDisk(&t.View, p) })
 		t.Waits(gates.DisksDiffer(s.Name, pods, view.BehindMissingDisk(&t.View, s.Name)))
 	}
 }
@@ -154,14 +149,11 @@ func returning(v *view.View, set string) []model.VolumeTemplate {
 }
 
 // orphans are the pods of a StatefulSet that stay, and belong to another one or to none.
-func orphans(v *view.View, set string) (pods []string) {
+func orphans(v *view.View, set string) []string {
 	live := v.Live(set)
-	for p := range model.Each(v.Observed.Pods) {
-		if p.Set == set && !p.Terminating && (live == nil || p.Controller != live.UID) {
-			pods = append(pods, p.Name)
-		}
-	}
-	return pods
+	return model.PodNames(v.Observed.Pods, func(p *model.Pod) bool {
+		return p.Set == set && !p.Terminating && (live == nil || p.Controller != live.UID)
+	})
 }
 
 // away are the pods of a StatefulSet that are not there or on their way out, joined by commas.

@@ -53,7 +53,7 @@ func Removed(t *pass.Pass) {
 	}
 	using, lacking, total := usingDisks(&t.View)
 	if !surplus && len(lacking) == 0 {
-		whole := view.AllOurs(&t.View) && !view.AnyMixed(&t.View) && total >= aim.AllRecorded(&t.View) && !anyFurther(&t.View)
+		whole := view.AllOurs(&t.View) && !view.AnyMixed(&t.View) && total >= view.Total(t.Record.Sets, nil) && !anyFurther(&t.View)
 		if whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Removing = nil
 			t.Feedback("expand_storage", model.StatusSuccess, "DisksRemoved", "each node has the disks that are desired, "+disksWords(&t.View)+freeWords(&t.View))

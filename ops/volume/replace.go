@@ -36,7 +36,7 @@ func Replace(t *pass.Pass) {
 		t.Waits(gates.VolumesReplaced(was != nil, "the consent delete-volumes is not in the definition any more: no further volume is replaced"))
 	case !templates && len(left) == 0:
 		// A StatefulSet may be without a disk for a moment, whose claims are the ones to be replaced.
-		whole := len(others) == 0 && total >= aim.AllRecorded(&t.View) && !underWay(&t.View) && !view.AnyMixed(&t.View)
+		whole := len(others) == 0 && total >= view.Total(t.Record.Sets, nil) && !underWay(&t.View) && !view.AnyMixed(&t.View)
 		if was != nil && whole && t.Record.Exclusions == nil && t.Record.Operation == nil {
 			t.Record.Replacing = nil
 			t.Feedback("expand_storage", model.StatusSuccess, "VolumesReplaced", "each node is on volumes as desired: "+desiredVolumes(&t.View))
