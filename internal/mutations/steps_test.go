@@ -113,7 +113,7 @@ var steps = []mutation{
 	{"nothing begins while nobody knows a StatefulSet that is gone", "Forgotten", `case set == "":`, `case set == "" || w == nil:`, "ops", "TestNothingBeginsWhileNobodyKnowsAStatefulSetThatIsGone"},
 	{"a StatefulSet is not deleted in a pass that changes it", "Unchanged", "\t\tt.Decision.Disruptive = nil\n", "", "ops", "TestAStatefulSetIsNotDeletedInAPassThatChangesIt"},
 	{"a cluster that has lost its only StatefulSet and its record is made already", "Rebuild", "!ours && !leftBehind(&t.View)", "!ours", "ops", "TestAClusterThatHasLostItsOnlyStatefulSetAndItsRecordIsNotBootstrappedAgain"},
-	{"no growth succeeds while a StatefulSet is gone", "volume.finish", "return t.Live(s.Name) == nil }", "return s.Name == \"\" }", "ops", "TestNoGrowthSucceedsBeforeEverythingIsThere"},
+	{"no growth succeeds while a StatefulSet is gone", "volume.finish", "return t.Live(s.Name) == nil && ", "return s.Name == \"\" && ", "ops", "TestNoGrowthSucceedsBeforeEverythingIsThere"},
 	{"a growth succeeds once CrateDB sees the bytes", "volume.finish", "if missing && t.Elapsed(growth.Grown) < VisibleFor {", "if false {", "ops", "TestSuccessIsSaidOnceCrateDBSeesTheBytes"},
 	{"a pod that was to go stays once what it goes for is taken back", "stillToGo", " || !view.Outdated(v, p)", "", "ops", "TestAPodThatWasToGoStaysOnceWhatItGoesForIsTakenBack"},
 	{"a volume is replaced once", "ReplacesVolume", " && !p.Created.After(c.Deleted)", "", "ops", "TestAPodThatWasMadeSinceItsClaimWasDeletedIsNotRestartedForIt"},
