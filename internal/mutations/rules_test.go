@@ -171,7 +171,7 @@ var rules = append(asking(), []mutation{
 	{"set-recreated", "beginExpand", "\t\tt.Wait(gates.SetRecreated(live.Name, why))\n\t\treturn false\n", "", "ops", "TestAStatefulSetIsNotRecreatedWhileAPodIsDown"},
 	{"disk-not-blank", "refuseDisks", "t.Refuses(gates.DiskNotBlank(s.Name, notBlank(&t.View, s, is)))", "_ = notBlank", "ops", "TestADiskThatCannotComeIsRefusedBeforeAnything"},
 	silenced("disks-removed", "DisksRemoved", "ops", "TestNoDiskIsRemovedWithoutWhatItNeeds"),
-	{"disks-differ", "DiskRestarts", "t.Waits(gates.DisksDiffer(s.Name, pods, view.BehindMissingDisk(&t.View, s.Name)))", "", "ops", "TestPodsThatLackADiskRestartFromTheLowestUp"},
+	{"disks-differ", "DiskRestarts", "t.Waits(gates.DisksDiffer(s.Name, pods, view.BehindMissingDisk(&t.View, s.Name)))", "_ = pods", "ops", "TestPodsThatLackADiskRestartFromTheLowestUp"},
 	silenced("size-not-visible", "SizeNotVisible", "ops", "TestSuccessIsSaidOnceCrateDBSeesTheBytes"),
 	silenced("pods-resize", "PodsResize", "ops", "TestWhatAResizeWaitsFor"),
 	{"resize-deferred", "Resize", "\t\t\tt.Wait(gates.ResizeDeferred(pod))\n", "", "ops", "TestWhatAResizeWaitsFor"},
