@@ -227,7 +227,8 @@ func (j *judge) deletes(w *world, d *daemon, l *slot) {
 		// are: people who move them all into this one have done so since the reading.
 		looked = min(looked, d.readAt)
 	}
-	if table := j.soleCopies(w, l); table != "" && !w.tableChangedSince(looked) && !w.newest(l) && !j.ending(w, d) {
+	excused := w.tableChangedSince(looked) || w.newest(l) || w.leftBehind(d, l)
+	if table := j.soleCopies(w, l); table != "" && !excused && !j.ending(w, d) {
 		w.violate("availability", "the daemon deletes %s, which has the only active copy of a shard of %s", l.podName, table)
 	}
 	j.quorum(w, d, l)

@@ -363,6 +363,22 @@ func (w *world) keepsMounts(s *set, was, is *template) bool {
 	return is.mounts&kept == kept && (is.mounts&^used&^kept == 0 || is.hash == was.hash)
 }
 
+// leftBehind: tables are red by the reading of a daemon, and CrateDB has written on the claim of a disk that a pod came back
+// without, though its StatefulSet has the disk. What is missing may be there, and nothing but a restart of that pod brings it
+// back: what else is on its node is away meanwhile.
+func (w *world) leftBehind(d *daemon, l *slot) bool {
+	if d.observed.Database.Health.Colour != model.Red {
+		return false
+	}
+	for disk := 1; disk < maxDisks; disk++ {
+		k := l.claimOn(disk)
+		if _, has := w.templates[l.set.template].shape.of(disk); has && k.exists && k.version != "" && !l.pod.has(disk) {
+			return true
+		}
+	}
+	return false
+}
+
 // bereft: a pod does without a disk of which it has the volume, and which its StatefulSet mounts.
 func (w *world) bereft(l *slot) bool {
 	return w.disked() && (w.hides(l) || l.pod.exists && l.pod.disks&w.templates[l.set.template].mounts&^l.pod.mounts != 0)

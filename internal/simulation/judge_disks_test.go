@@ -75,3 +75,39 @@ func TestTheJudgeWaitsForAPodBehindAMissingDisk(t *testing.T) {
 		})
 	}
 }
+
+// Tables are red, and what is missing may be on the claim of a disk that a pod came back without. That pod is restarted, also
+// with the only copy of a shard.
+func TestTheJudgeLetsAPodGoForTheDiskThatItLacks(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		so    func(w *world, d *daemon)
+		isRed bool
+	}{
+		{"it lacks a disk on which CrateDB has written", func(*world, *daemon) {}, false},
+		{"no table is red", func(_ *world, d *daemon) { d.observed.Database.Health.Colour = model.Yellow }, true},
+		{"CrateDB has never written on it", func(w *world, _ *daemon) { w.slots[0].claimOn(1).version = "" }, true},
+		{"there is no such claim", func(w *world, _ *daemon) { w.slots[0].claimOn(1).exists = false }, true},
+		{"its StatefulSet has no such disk", func(w *world, _ *daemon) { w.templates[w.sets[0].template].shape = shape{size: firstSize} }, true},
+		{"it has all its disks", func(w *world, _ *daemon) { w.slots[0].pod.disks |= 1 }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := Schedule{Seed: disking, Start: Start{Hot: 3, Driver: quickDriver, Disks: 2}}
+			w := newWorld(&s, nil, nil)
+			for w.stored.record.Operation != nil || !w.stored.record.Bootstrap.Done {
+				w.passOnce()
+			}
+			w.addTable("doc.a", "1", 1, firstVersion)
+			w.advance(w.now + minute)
+			d, sh := w.daemons[0], &w.shards[0]
+			d.checked, d.began, d.acted, d.readAt = w.now, w.now, w.now, w.now
+			d.observed.Database.Health.Colour = model.Red
+			sh.copies = sh.copies[:1]
+			sh.copies[0].slot, sh.copies[0].node, sh.copies[0].disk = 0, w.slots[0].volume.node, 0
+			w.slots[0].pod.disks, w.slots[0].claimOn(1).version = 0, firstVersion
+			c.so(w, d)
+			v := broken(func() { w.judge.deletes(w, d, &w.slots[0]) })
+			requireViolation(t, v, "availability", c.isRed)
+		})
+	}
+}

@@ -111,7 +111,10 @@ func (j *judge) orphans(w *world, d *daemon, s *set) {
 }
 
 // unseen: nothing shows a daemon in this pass that a pod has started, and mounted its volumes.
-func (d *daemon) unseen(l *slot) bool { return d.view.stalled[kindPods] >= max(l.pod.started, d.began) }
+// It has since the pass began, or the watch of pods brings nothing.
+func (d *daemon) unseen(l *slot) bool {
+	return l.pod.started >= d.began || d.view.stalled[kindPods] >= max(l.pod.started, d.began)
+}
 
 // recreates: a daemon makes a StatefulSet again whose pods run. It is the one that was there, but
 // for the size of its claims: another template would make all pods outdated, and fewer replicas

@@ -43,6 +43,15 @@ func grownWorld() *world {
 	return w
 }
 
+// larger pushes larger volumes, for a pass of a daemon.
+func larger(w *world) *daemon {
+	c := *w.head()
+	c.sized(130)
+	w.push(c, 0)
+	w.daemons[0].want = w.fetched()
+	return w.daemons[0]
+}
+
 // deleted is the hot StatefulSet, gone without its pods.
 func deleted(w *world) *set {
 	s := &w.sets[0]
@@ -153,13 +162,6 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 		change(&e, &next)
 		w.judge.recreates(w, &daemon{w: w, began: w.now + 1}, s, &e, w.templateOf(next.content, next.version, next.counts, next.bad, next.soft, next.shape))
 	}
-	larger := func(w *world) *daemon {
-		c := *w.head()
-		c.sized(130)
-		w.push(c, 0)
-		w.daemons[0].want = w.fetched()
-		return w.daemons[0]
-	}
 	for _, c := range []struct {
 		name, invariant string
 		breach          func(w *world)
@@ -214,6 +216,9 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 			w.slots[1].claim.asked = 130
 			w.judge.asks(w, d, &w.slots[0], 0, 130)
 		}},
+		{"a second claim is asked, and the pod of the first had started before the daemon looked", "pace", func(w *world) {
+			w.judge.asks(w, startedAt(w, -1), &w.slots[0], 0, 130)
+		}},
 		{"a claim that had grown went before the daemon looked, and two are asked", "pace", func(w *world) {
 			d := larger(w)
 			w.slots[0].claim.capacity = 130
@@ -244,6 +249,21 @@ func TestTheJudgeSeesWhatGoesWrongWithVolumes(t *testing.T) {
 			assert.Equal(t, c.invariant, v.Invariant, v.Message)
 		})
 	}
+}
+
+// startedAt: a volume has grown, and the pod that mounts it starts so long after a pass has begun.
+func startedAt(w *world, after millis) *daemon {
+	d := larger(w)
+	d.began = w.now - 10
+	w.slots[1].claim.asked, w.slots[1].claim.askedAt, w.slots[1].claim.resize = 130, w.now-minute, model.ResizeNode
+	w.slots[1].pod.started = d.began + after
+	return d
+}
+
+// The file system of a claim that no pod mounts follows when one does: until then the claim has its size.
+func TestNoPassSeesThatAPodHasStartedSince(t *testing.T) {
+	w := grownWorld()
+	requireViolation(t, broken(func() { w.judge.asks(w, startedAt(w, 5), &w.slots[0], 0, 130) }), "pace", false)
 }
 
 // Volumes have grown, and their file systems follow when pods mount them. The watch of pods does not show that they have: then
