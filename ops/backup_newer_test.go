@@ -236,7 +236,7 @@ func TestNoUpgradeWaitsForASnapshotThatWaitsForTheUpgrade(t *testing.T) {
 	}{
 		{"all nodes are there", func(*situation) {}, false},
 		{"a pod is stuck", stuck, true},
-		{"a node is away, and its pod may come", func(s *situation) { s.away(hot + "-2") }, false},
+		{"a node is away, and its pod may come", func(s *situation) { s.away(hot + "-2"); s.podOf(hot + "-2").Started = s.o.At }, false},
 		{"a pod is stuck, and a drill ends by itself", func(s *situation) { stuck(s); s.r.Backups.Fetch.Drill = true }, false},
 		{"a pod is stuck, and what has come is dropped again", func(s *situation) { stuck(s); s.r.Backups.Fetch.Step = model.FetchDrop }, false},
 		{"a pod is stuck, and two tables that are there exchange their names (6420404237)", func(s *situation) { stuck(s); s.r.Backups.Fetch.Verb = model.FetchUndo }, false},

@@ -67,7 +67,7 @@ func TestAClusterStateThatNothingChangesEndsTheWaitBeforeTheClock(t *testing.T) 
 			s := restarting(t, model.StepStable)
 			s.d.Operations.StableFor = 0
 			for i := range s.o.Pods {
-				s.o.Pods[i].Template = "t2"
+				s.o.Pods[i].Template, s.o.Pods[i].Started = "t2", ago(s, time.Hour)
 			}
 			s.r.Operation.Restart.Since, s.o.Stable.Since, s.o.Stable.Unchanged = ago(s, 40*time.Second), ago(s, 40*time.Second), time.Time{}
 			c.change(s)
@@ -85,12 +85,19 @@ func TestAPodGoesOnlyOnceTheClusterHasStood(t *testing.T) {
 	}{
 		{"a node has just come back", func(*situation) {}, true},
 		{"the same nodes for stableFor", func(s *situation) { s.o.Stable.Since = s.o.At.Add(-time.Hour) }, false},
+		{"the same nodes, of which one has ended and joined again between two readings (6420168585)", func(s *situation) {
+			s.o.Stable.Since = s.o.At.Add(-time.Hour)
+			s.podOf(hot + "-1").Started = s.o.At.Add(-10 * time.Second)
+		}, true},
 		{"the cluster state has been the same for a while", func(s *situation) { s.o.Stable.Unchanged = s.o.At.Add(-time.Minute) }, false},
 		{"the pod that goes is not ready, and may be so in a moment", func(s *situation) { s.podOf(hot + "-0").Ready = false }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := restarting(t, model.StepNext)
 			s.d.Operations.StableFor, s.o.Stable.Since, s.o.Stable.Unchanged = 0, s.o.At, s.o.At
+			for i := range s.o.Pods {
+				s.o.Pods[i].Started = s.o.At.Add(-time.Hour)
+			}
 			c.change(s)
 			d := s.decide()
 			assert.Equal(t, c.waits, slices.Contains(reasons(d.Waits), "stable-for"), "%v", d.Waits)

@@ -202,7 +202,7 @@ func (w *world) observe() (o model.Observed) {
 				continue
 			}
 			version := w.versionOf(pod.template)
-			seen := model.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: w.now, UID: pod.uid, Created: pod.created, Template: w.marked(s.Name, pod.template), Zone: w.zones[name]}
+			seen := model.Pod{Settings: pod.settings, Name: name, Set: s.Name, Ordinal: i, NodeName: node, Ready: true, Phase: "Running", Version: version, Started: pod.created, UID: pod.uid, Created: pod.created, Template: w.marked(s.Name, pod.template), Zone: w.zones[name]}
 			if w.bad[pod.template] {
 				seen.Ready, seen.Waiting = false, "CrashLoopBackOff"
 				if w.unpullable[pod.template] {

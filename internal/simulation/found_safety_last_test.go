@@ -42,6 +42,7 @@ var foundSafetyLast = []struct {
 	{"an upgrade stops while nobody answers, and a stuck pod of another group has just got its template", NewSchedule(6420408473)},
 	{"a pod lacks a disk on which CrateDB has written, tables are red, and it has the only copy of another shard", NewSchedule(6420309855)},
 	{"a pod starts on a volume that has grown while two more are asked to grow", NewSchedule(6420162482)},
+	{"the record is lost when the first pod of a restart goes, and its node joins again between two readings", NewSchedule(6420168585)},
 	{"a stuck pod starts and its node joins, and the watch of pods shows that CrateDB has ended in it", NewSchedule(6420348925)},
 	{"a drained node restarts, and a watch does not show that its volume has been replaced already", NewSchedule(6400053563)},
 	{"a StatefulSet that does without a disk is being recreated, and the record is lost", NewSchedule(6400003473)},

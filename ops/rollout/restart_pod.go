@@ -289,13 +289,20 @@ func stableStep(t *pass.Pass, op *model.Operation) {
 }
 
 // notStable waits until the cluster has been green with the same nodes for stableFor, counted from `from` at the
-// earliest.
+// earliest, and from when the process of its newest member started: one that has ended and joined again between two readings
+// is in both of them.
 func notStable(t *pass.Pass, r *model.Restart, from time.Time) bool {
+	began := from
+	for p := range model.Each(t.Observed.Pods) {
+		if p.Started.After(began) && t.Member(p.NodeName) {
+			began = p.Started
+		}
+	}
 	clock, unchanged, trial := t.Policy.StableWait(t.Desired.Operations.StableFor)
 	if r.Pod != "" && !othersJoined(&t.View, r) {
 		unchanged = trial
 	}
-	stable := gates.Elapsed{Time: aim.LastedFor(&t.View, from, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.LastedFor(&t.View, from, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
+	stable := gates.Elapsed{Time: aim.LastedFor(&t.View, began, t.Observed.Stable.Since), Needed: clock, Unchanged: aim.LastedFor(&t.View, from, t.Observed.Stable.Unchanged), UnchangedNeeded: unchanged}
 	if t.Waits(gates.StableFor(returned(&t.View, r), stable)) {
 		t.EndsIn(stable.Left())
 		t.AtLeast = pass.Calm
