@@ -286,3 +286,39 @@ func TestAnUndoMakesWayForASnapshotThatHasWaitedForLong(t *testing.T) {
 		assert.Empty(t, w.dropped)
 	}
 }
+
+// Seeds 6420053012 and 6420335362: each reading of the tables has the list of snapshots, and cost a write of the record.
+func TestAListThatShowsNothingNewCostsNoWrite(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		so     func(s *situation, b *model.Backups)
+		writes bool
+	}{
+		{"nothing is new", func(*situation, *model.Backups) {}, false},
+		{"somebody has dropped one", func(s *situation, _ *model.Backups) { s.o.Database.Listing = s.o.Database.Listing[:1] }, true},
+		{"nobody knows what is there", func(_ *situation, b *model.Backups) { b.Listed = time.Time{} }, true},
+		{"one is being taken, which each list shows", func(s *situation, b *model.Backups) {
+			b.Running = &model.RunningSnapshot{Name: "stevedore-nightly-20260306t020000z", Schedule: "nightly", Began: s.o.At, Asked: s.o.At}
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := backedUpWorld(t)
+			for range 2 {
+				w.now = w.now.Add(time.Minute)
+				w.commands.BackupAt = w.now.Format(time.RFC3339)
+				w.calm(40)
+			}
+			require.Len(t, w.record.Backups.Taken, 2)
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			b := *s.r.Backups
+			s.o.Database.Listed, s.o.Database.Listing = s.o.At.Add(time.Minute), nil
+			for _, k := range b.Taken {
+				s.o.Database.Listing = append(s.o.Database.Listing, model.ListedSnapshot{Repository: b.Repository.Name, Name: k.Name, State: k.State, Finished: k.Finished})
+			}
+			before := b.Listed
+			s.r.Backups = &b
+			c.so(s, &b)
+			assert.Equal(t, c.writes, !s.decide().Record.Backups.Listed.Equal(before))
+		})
+	}
+}

@@ -73,6 +73,8 @@ var foundWords = []struct {
 	{"a resume brings up nodes of two versions, and the record is lost", NewSchedule(6410495979)},
 	{"nobody can ask for a snapshot, and the nodes run two versions", NewSchedule(6410581679)},
 	{"an undo waits for a node, and an upgrade for a newer snapshot", NewSchedule(6420404237)},
+	{"each reading has the list of snapshots, which shows nothing new", NewSchedule(6420335362)},
+	{"the same, while what is desired waits for a snapshot that nobody can ask for", NewSchedule(6420053012)},
 	{"an upgrade is left with a pod whose disk is to come back", NewSchedule(6410948130)},
 	{"`system` is denied a kept table that a person asks to drop", NewSchedule(6420290169)},
 }

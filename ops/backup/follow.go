@@ -63,7 +63,6 @@ func compare(t *pass.Pass) {
 	}) {
 		return // it cannot be followed, and is waited for: each reading lists it
 	}
-	b.Listed = db.Listed
 	taken := slices.Clone(b.Taken)
 	for _, s := range ours {
 		known := model.Any(taken, func(k *model.TakenSnapshot) bool { return k.Name == s.Name })
@@ -79,6 +78,9 @@ func compare(t *pass.Pass) {
 		return !model.Any(ours, func(s *model.ListedSnapshot) bool { return s.Name == k.Name })
 	})
 	slices.SortFunc(taken, func(a, c model.TakenSnapshot) int { return a.Finished.Compare(c.Finished) })
+	if follows := b.Running != nil && !b.Running.Asked.IsZero(); follows || b.Listed.IsZero() || !slices.Equal(taken, b.Taken) {
+		b.Listed = db.Listed // a list that shows nothing new costs no write
+	}
 	b.Taken = taken
 	for _, s := range ours {
 		if s.State != model.SnapshotInProgress && !s.Unread() {

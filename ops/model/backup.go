@@ -24,7 +24,7 @@ type Backups struct {
 	Taken []TakenSnapshot `json:"taken,omitempty"`
 	// Contents are the tables of those (NoteTables).
 	Contents []SnapshotContents `json:"contents,omitempty"`
-	// Listed is when Taken was last compared with sys.snapshots; zero for not yet.
+	// Listed is of the list in sys.snapshots that has last shown something new; zero where Taken was not compared with any yet.
 	Listed time.Time `json:"listed,omitzero"`
 	// Command is the last command for a snapshot that was carried out.
 	Command string `json:"command,omitempty"`
