@@ -163,10 +163,13 @@ func (w *world) fetchesTable(index int) bool {
 }
 
 // dropsForgotten: people drop tables that they asked for, that never came, and of which nobody knows since the record was
-// lost, or a report says that they stay: also one of which a shard is waited for for ever.
+// lost, or a report says that they stay: also one of which a shard is waited for for ever. The store may have held what made
+// such a table until after that.
 func (w *world) dropsForgotten() {
 	for i := range w.common() {
-		if t := &w.tables[i]; t.source != "" && !t.came && (w.judge.stays[t.name] || w.forgotten(t)) {
+		t := &w.tables[i]
+		unknown := w.forgotten(t) || t.held && w.judge.lostRecord > 0
+		if t.source != "" && !t.came && (w.judge.stays[t.name] || unknown) {
 			w.say("somebody drops table %s, which never came", t.name)
 			w.removeTable(t.name)
 			return

@@ -137,6 +137,8 @@ func (w *world) setsSizesBack() {
 	}
 	if c.sized(size); c.volumes != w.head().volumes {
 		w.push(c, second)
+		w.unlimited = size > mostSize // a StatefulSet asks for it, and its driver has to give it
+		w.retriesDrivers()
 	}
 }
 

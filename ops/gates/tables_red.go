@@ -14,7 +14,8 @@ var TablesRedRule = Rule{
 	Do: "Look first whether a node is away: it has the shard, and brings it back. " +
 		"`SELECT * FROM sys.allocations WHERE current_state = 'UNASSIGNED'` says why a shard is on no node. " +
 		"It may be on a volume claim that the status names: on each of these CrateDB has written, and no pod uses it. A disk that a pod came back without returns with the number of disks that the group had, and the node of a claim with the number of nodes. Delete none of these claims before. " +
-		"If its only copy is lost, restore the table under another schema: `stevedore restore`.",
+		"If its only copy is lost, restore the table under another schema: `stevedore restore`. " +
+		"A table that a restore has made and that did not come has no copy to wait for: drop it.",
 	Source: "CrateDB manual, sys.health, sys.allocations",
 }
 
