@@ -237,3 +237,39 @@ func TestADeletionThatWasCutOffIsEndedWhateverIsDesiredByThen(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6410111024: the daemon had deleted the claims of a drained node, and the exclusion was given back, so that shards came to that
+// node again. Then the former storage class was desired. The claims are as desired, and go all the same: their node is drained before.
+func TestAClaimWhoseVolumeMayGoIsReplacedThoughItIsAsDesired(t *testing.T) {
+	for name, c := range map[string]struct {
+		so   func(s *situation)
+		next string
+	}{
+		"none is being deleted":         {func(*situation) {}, ""},
+		"one is, and nobody has agreed": {func(s *situation) { s.deletes(1, false) }, ""},
+		"one is, and its volume may go": {func(s *situation) { s.deletes(1, true) }, hot + "-1"},
+		"the right to delete claims is not known, and not needed": {func(s *situation) {
+			s.deletes(1, true)
+			s.o.DeletesClaims = model.Unknown
+		}, hot + "-1"},
+		"the consent is not there any more": {func(s *situation) { s.deletes(1, true); s.d.Operations.Consent = nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := situated(t)
+			s.o.Claims = slices.Clone(s.o.Claims)
+			for i := range s.o.Claims {
+				s.o.Claims[i].Class = "slow"
+			}
+			c.so(s)
+			for range 2 { // and it goes on
+				d, next := s.decide(), ""
+				if op := d.Record.Operation; op != nil && op.Shrink != nil {
+					next = op.Shrink.Replaces
+					assert.Equal(t, model.StepExclude, op.Step)
+				}
+				assert.Equal(t, c.next, next, "%v %v", d.Waits, d.Refusals)
+				s.r = d.Record
+			}
+		})
+	}
+}

@@ -31,6 +31,7 @@ func TestWhatIsWaitedForComes(t *testing.T) {
 		6370000205: "a table is made with a copy on each node while the pod of a drained node is about to restart",
 		6400062635: "a new group waits for a set on trial, which an upgrade corrects, and the upgrade for the group; the record is lost",
 		6420311020: "a daemon is killed between the deletion of a claim and the word that its volume may go, and the class is taken back",
+		6410111024: "a node whose claims are deleted gets shards again, and the class is as its claims are by then",
 		6410222877: "the store holds the restore of a table until the record is lost, and the table does not come",
 		6383061322: "the same of a copy of a table, and spec.backups is gone",
 		6420311300: "somebody has made a StatefulSet with larger volumes, and the status asks for that size",

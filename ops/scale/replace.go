@@ -104,7 +104,7 @@ func nextReplaced(v *view.View, begun bool) *model.Pod {
 		return nil
 	}
 	due := func(p *model.Pod) bool {
-		others := len(aim.OtherClaims(v, p)) > 0 && len(aim.OtherVolumes(v, p.Set)) == 0
+		others := len(aim.OtherVolumes(v, p.Set)) == 0 && losesClaims(v, p)
 		return others && begun == (view.DeletedClaim(v, p) != nil) && view.ComesBack(v, p)
 	}
 	if begun {
@@ -116,17 +116,27 @@ func nextReplaced(v *view.View, begun bool) *model.Pod {
 	return lowest(v, due)
 }
 
+// losesClaims reports whether claims of a pod are replaced: those that only so become as desired, and one that is being deleted,
+// and of which it is agreed that its volume goes, whatever is desired by then.
+func losesClaims(v *view.View, p *model.Pod) bool {
+	return len(aim.OtherClaims(v, p)) > 0 || view.ReplacesVolume(v, p)
+}
+
 // replaceWaits are the gates before a node is drained for other volumes.
 func replaceWaits(t *pass.Pass, sh *model.Shrink, p *model.Pod) bool {
+	may := t.Observed.DeletesClaims
+	if view.ReplacesVolume(&t.View, p) {
+		may = model.Yes // its claims are being deleted already
+	}
 	switch {
 	case aim.Aborted(&t.View):
 		t.Refuse(gates.DrainsAborted(gates.ReplacedStay))
 		return true
 	case view.FewVoters(&t.View, p):
 		return t.Waits(gates.VolumesReplaced(true, "node "+p.NodeName+" votes, and with less than 3 master-eligible nodes the others may not go on without its volume: add nodes first"))
-	case t.Observed.DeletesClaims == model.No:
+	case may == model.No:
 		return t.Waits(gates.VolumesReplaced(true, "stevedore may not delete volume claims in this namespace: apply deploy/volumes there"))
-	case t.Observed.DeletesClaims == model.Unknown:
+	case may == model.Unknown:
 		return t.Waits(gates.VolumesReplaced(true, "it is not known whether stevedore may delete volume claims: that is asked before a node is drained"))
 	case !p.Ready, len(sh.Leaving) == 0, sh.Leaving[0].ID == "":
 		return t.Waits(gates.VolumesReplaced(true, "node "+p.NodeName+" is not there"))

@@ -335,7 +335,7 @@ func drainNotDesired(v *view.View, sh *model.Shrink) bool {
 		return sh.LeaveZone && !mayLeaveZone(v, sh)
 	case p != nil && v.Record.Operation.Is(model.OperationRemoveDisks):
 		return view.SurplusOf(v, p) == "" || v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
-	case p == nil, !aim.MayReplace(v), len(aim.OtherClaims(v, p)) == 0, len(aim.OtherVolumes(v, sh.Set)) > 0:
+	case p == nil, !aim.MayReplace(v), !losesClaims(v, p), len(aim.OtherVolumes(v, sh.Set)) > 0:
 		return true
 	default:
 		return v.Record.Exclusions == nil || v.Record.Exclusions.Replaces != p.UID
