@@ -17,8 +17,8 @@ import (
 // start begins the one operation that is due next. A suspended cluster is resumed first, and a
 // suspension stands before all others. A StatefulSet whose claims have grown is recreated around
 // its pods, which takes seconds; nothing begins while nobody knows one that is gone. One with a disk
-// more is restarted next: pods that come or go wait for that. Before all else comes a pod that does
-// not come back without such a recreation. What else a revision asks for is done in this order: an
+// more is restarted next: pods that come or go wait for that. But where tables are red, nodes come first that bring
+// missing shards back. Before all else comes a pod that does not come back without such a recreation. What else a revision asks for is done in this order: an
 // upgrade at the present size, dedicated masters that come, those that go, other nodes that
 // come, those that go, further disks, a restart of what is left, fewer disks and then other volumes, node
 // by node. Two things come before an upgrade: nodes
@@ -64,7 +64,7 @@ func start(t *pass.Pass) {
 		func() bool { return volume.StartExpand(t) },
 		func() bool { return scale.StartReplace(t, true) },
 		func() bool { return volume.StartDisks(t, true) },
-		func() bool { return view.AnyMixed(&t.View) && (rollout.StartUpgrade(t) || rollout.StartRestart(t)) },
+		func() bool { return aim.DisksFirst(&t.View) && (rollout.StartUpgrade(t) || rollout.StartRestart(t)) },
 		func() bool { return aim.GrowsFirst(&t.View) && scale.StartGrow(t, false) },
 		func() bool {
 			return aim.UpgradeDue(&t.View) && view.ShrinksFirst(&t.View) && (nodesFirst() || scale.StartShrink(t, false))

@@ -337,3 +337,41 @@ func TestAnUpgradeGivesWayWhereOnlyPodsAreLeftWhoseDiskIsToComeBack(t *testing.T
 		})
 	}
 }
+
+// Seed 6420165973: a StatefulSet was made again for two of its three pods, and the volume of the third had the only copies. A
+// pod lacked a disk, so that its restart went first, and waited for green.
+func TestNodesThatBringMissingShardsBackComeBeforePodsGetTheirDisks(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		so     func(s *situation)
+		begins model.OperationKind
+	}{
+		{"tables are red", func(*situation) {}, model.OperationGrow},
+		{"no shard is missing", func(s *situation) { s.o.Database.Health.Colour = model.Yellow }, model.OperationRestart},
+		{"nobody has written on the volume", func(s *situation) {
+			c := s.diskClaim("data0", 2)
+			c.ClusterID, c.Version = "", ""
+		}, model.OperationRestart},
+		{"no more nodes are desired", func(s *situation) { s.d.Sets[0].Replicas = 2 }, model.OperationRestart},
+	} {
+		for _, runs := range []bool{false, true} {
+			s := moreDisks(t)
+			s.mixed(0)
+			s.vanished(2)
+			s.d.Sets, s.r.Sets = slices.Clone(s.d.Sets), slices.Clone(s.r.Sets)
+			s.o.Sets[0].Replicas, s.o.Sets[0].Current, s.r.Sets[0].Replicas = 2, 2, 2
+			s.o.Database.Health.Colour, s.o.Database.ClusterHealth.Colour = model.Red, model.Red
+			c.so(s)
+			if runs {
+				s.r.Operation = &model.Operation{Kind: model.OperationRestart, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision, Restart: &model.Restart{Since: s.o.At}}
+				s.r = s.decide().Record
+			}
+			assert.Equal(t, c.begins, kindOf(s.decide()), "%s, and a restart is under way: %t", c.name, runs)
+		}
+	}
+}
+
+// diskClaim is the claim of a pod for a disk, to be changed.
+func (s *situation) diskClaim(template string, ordinal int) *model.Claim {
+	return model.Find(s.o.Claims, func(c *model.Claim) bool { return c.Template == template && c.Ordinal == ordinal })
+}

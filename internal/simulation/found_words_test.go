@@ -75,6 +75,7 @@ var foundWords = []struct {
 	{"an undo waits for a node, and an upgrade for a newer snapshot", NewSchedule(6420404237)},
 	{"each reading has the list of snapshots, which shows nothing new", NewSchedule(6420335362)},
 	{"the same, while what is desired waits for a snapshot that nobody can ask for", NewSchedule(6420053012)},
+	{"a pod lacks a disk, and the volume of a node that is to come has the only copies", NewSchedule(6420165973)},
 	{"an upgrade is left with a pod whose disk is to come back", NewSchedule(6410948130)},
 	{"`system` is denied a kept table that a person asks to drop", NewSchedule(6420290169)},
 }

@@ -11,10 +11,22 @@ import (
 )
 
 // GrowsFirst reports whether nodes have to come before an upgrade, and before masters leave: a
-// table wants more copies than there are data nodes, and desired nodes give it room. Both wait
-// for green, and would wait for ever.
+// table wants more copies than there are data nodes, and desired nodes give it room, or they bring missing shards back. Both
+// wait for green, and would wait for ever.
 func GrowsFirst(v *view.View) bool {
-	return NodesCome(v) && !newAfterUpgrade(v) && NeedsMore(v, view.DataNodes(v))
+	return NodesCome(v) && (bringBack(v) || !newAfterUpgrade(v) && NeedsMore(v, view.DataNodes(v)))
+}
+
+// DisksFirst reports whether pods have not all the same disks, and get them before nodes come or go.
+func DisksFirst(v *view.View) bool { return view.AnyMixed(v) && !bringBack(v) }
+
+// bringBack reports whether tables are red, and desired nodes that are not there come onto volumes on which CrateDB has
+// written: what is missing may be there, and all else waits for it.
+func bringBack(v *view.View) bool {
+	return v.Observed.Database.Health.Colour == model.Red && model.Any(v.Observed.Claims, func(c *model.Claim) bool {
+		w := v.DesiredSet(c.Set)
+		return w != nil && c.Ordinal < w.Replicas && c.Ordinal >= RecordedReplicas(v, c.Set) && !c.Blank()
+	})
 }
 
 // newAfterUpgrade reports whether a new group waits for a set on trial of which a pod is stuck, and an upgrade brings that
@@ -57,10 +69,11 @@ func SizeFirst(v *view.View) bool {
 	return view.Unequal(v) && (GrowsFirst(v) || view.ShrinksFirst(v))
 }
 
-// NodesChange reports whether nodes are to come or go next. Before that all pods get the same disks, and a node that
-// was drained for another volume comes onto it: until then its exclusion stays, and under one no node comes or goes.
+// NodesChange reports whether nodes are to come or go next. Before that all pods get the same disks, unless nodes bring missing
+// shards back, and a node that was drained for another volume comes onto it: until then its exclusion stays, and under one no
+// node comes or goes.
 func NodesChange(v *view.View) bool {
-	return view.Unequal(v) && !view.AnyMixed(v) && view.DrainedForNewVolume(v) == nil
+	return view.Unequal(v) && !DisksFirst(v) && view.DrainedForNewVolume(v) == nil
 }
 
 // DrainStops reports whether a drain goes no further: it was aborted, the definition is rejected, or the cluster
