@@ -63,3 +63,41 @@ func TestANewGroupComesAfterAnUpgradeThatEndsATrial(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6386034898: an upgrade makes room for nodes that a table waits for, and its set has the new template on no pod yet. The
+// template before is on a pod that is stuck on it: rolled back to that, the set got the new one again, pass by pass.
+func TestAnUpgradeThatMakesRoomDoesNotRollBackToATemplateOnWhichAPodIsStuck(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		so       func(*situation)
+		template model.TemplateChoice
+	}{
+		{"its pod is stuck on the template before", func(*situation) {}, model.TemplateKept},
+		{"its pod has joined on the template before", func(s *situation) {
+			s.podOf(warm + "-0").Waiting = ""
+			s.joins(warm + "-0")
+		}, model.TemplateBefore},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.onTemplate(map[string]string{hot: "t1", warm: "t3"})
+			s.d.Revision, s.d.Changes = "rev-next", []model.Change{{Class: model.ChangeImage, Set: hot}}
+			s.d.Sets = append([]model.Set(nil), s.d.Sets...)
+			s.d.Sets[0].Replicas = 5
+			s.r.Version, s.r.Verified = "5.9.1", []model.VerifiedTemplate{{Set: hot, Template: "t1"}, {Set: warm, Template: "t1"}}
+			s.r.Operation = &model.Operation{Kind: model.OperationUpgrade, Step: model.StepNext, Started: s.o.At, Revision: s.d.Revision,
+				Upgrade: &model.Upgrade{OldVersion: "5.9.1", NewVersion: "5.10.1"}, Restart: &model.Restart{Set: warm, Remembered: "t2", Since: s.o.At}}
+			db := &s.o.Database
+			db.Tables, db.TablesKnown = []model.Table{{Name: "doc.t", Replicas: "4", Started: 4}}, true
+			s.away(warm + "-0")
+			p := s.podOf(warm + "-0")
+			p.Template, p.Started, p.Waiting = "t2", time.Time{}, "ImagePullBackOff"
+			for i := range s.o.Claims {
+				s.o.Claims[i].Version = "5.9.1"
+			}
+			c.so(s)
+			d := s.decide()
+			assert.Equal(t, c.template, effective(t, d, warm).Template, "%v, %v, %+v", d.Waits, d.Refusals, d.Record.Operation)
+		})
+	}
+}

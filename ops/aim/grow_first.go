@@ -111,7 +111,7 @@ func RollBackFirst(t *pass.Pass, r *model.Restart) bool {
 	if upgradedVolume(&t.View, r.Set) {
 		return false
 	}
-	runs, desiredIsRemedy := false, t.DesiredSet(r.Set) != nil && !UpgradeDue(&t.View)
+	runs, desiredIsRemedy := false, t.DesiredSet(r.Set) != nil && (!UpgradeDue(&t.View) || t.Record.Operation.Is(model.OperationUpgrade))
 	for ordinal := range Replicas(&t.View, *s) { // those that somebody has raised too
 		p := t.Pod(r.Set, ordinal)
 		if p == nil || p.Terminating || p.Template == live.Template {
