@@ -241,7 +241,7 @@ const (
 	// ActionReplaceStuckPod deletes Pod (precondition PodUID), which is stuck and runs another template than its set
 	// has now; with Ask only while the node in that pod does not know the node NodeNames or, where Ask is Pod, does
 	// not let `system` in. Disruptive.
-	ActionReplaceStuckPod ActionKind = "cure-pod"
+	ActionReplaceStuckPod ActionKind = "replace-stuck-pod"
 	// ActionRecoverPod deletes Pod (precondition PodUID) after the node in it was asked
 	// by exec and knows no user User: its gateway waits for nodes that are not there any
 	// more. Disruptive.

@@ -57,7 +57,7 @@ func TestAPodThatIsNotReadyRestartsWhereItsNodeIsAMember(t *testing.T) {
 		{"its node is none yet, and joins by itself", func(s *plan.Start, p *model.Pod) {
 			s.Observed.Database.Nodes = slices.DeleteFunc(s.Observed.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })
 		}, "restart-pod " + hot + "-0"},
-		{"its process does not run, and sys.nodes has its node still", func(_ *plan.Start, p *model.Pod) { p.Waiting = "CrashLoopBackOff" }, "cure-pod " + hot + "-1"},
+		{"its process does not run, and sys.nodes has its node still", func(_ *plan.Start, p *model.Pod) { p.Waiting = "CrashLoopBackOff" }, "replace-stuck-pod " + hot + "-1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			to := basic()

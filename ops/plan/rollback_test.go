@@ -26,8 +26,8 @@ func TestAnImageThatIsTakenBackIsPlannedAsWhatHappens(t *testing.T) {
 		steps    []string
 	}{
 		{"before a pod has gone", false, model.StepNext, "roll back to the image crate:6.3.7, which pods ran before: no pod restarts", 0, []string{"apply " + hot}},
-		{"with a pod that is stuck", true, model.StepDown, "roll back to the image crate:6.3.7, which pods ran before: 1 pod is recreated on it, no other restarts", 1, []string{"apply " + hot, "cure-pod " + hot + "-0"}},
-		{"with a pod that has had its time", true, model.StepStopped, "roll back to the image crate:6.3.7, which pods ran before: 1 pod is recreated on it, no other restarts", 1, []string{"apply " + hot, "cure-pod " + hot + "-0"}},
+		{"with a pod that is stuck", true, model.StepDown, "roll back to the image crate:6.3.7, which pods ran before: 1 pod is recreated on it, no other restarts", 1, []string{"apply " + hot, "replace-stuck-pod " + hot + "-0"}},
+		{"with a pod that has had its time", true, model.StepStopped, "roll back to the image crate:6.3.7, which pods ran before: 1 pod is recreated on it, no other restarts", 1, []string{"apply " + hot, "replace-stuck-pod " + hot + "-0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old, wrong := good.render(t), bad.render(t)
