@@ -51,9 +51,9 @@ func start(t *pass.Pass) {
 		// Only a master gives them back, and the desired template may bring one.
 		masterless := t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != ""
 		// Where the volume of a drained node goes with its pod, they are given back after that, and
-		// nothing else restarts it.
+		// nothing else restarts it. A disk comes back before, that another pod has: stuck, it is not recreated without.
 		if masterless || drained != nil {
-			_ = scale.DrainAgain(t) || begins(t, func() bool { return rollout.StartUpgrade(t) || rollout.StartRestart(t) })
+			_ = scale.DrainAgain(t) || begins(t, func() bool { return volume.StartDisks(t, true) || rollout.StartUpgrade(t) || rollout.StartRestart(t) })
 		}
 		return
 	}

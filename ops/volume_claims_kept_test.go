@@ -273,3 +273,37 @@ func TestAClaimWhoseVolumeMayGoIsReplacedThoughItIsAsDesired(t *testing.T) {
 		})
 	}
 }
+
+// Seed 6386029948: a node was drained, and its volume was to go with its pod. The StatefulSet was without a disk that another pod
+// has, which was stuck and is not recreated without it; the upgrade that was to bring the drained node onto its volume waited
+// for that pod. The disk comes back first, as where nothing is excluded.
+func TestADiskComesBackBeforeADrainedNodeRestarts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		extra bool
+		kind  model.OperationKind
+	}{
+		{"a pod has a disk in addition", true, model.OperationExpand},
+		{"all pods have the disks of their StatefulSet", false, model.OperationRestart},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := situated(t)
+			s.deletes(2, true)
+			p := s.podOf(hot + "-2")
+			id := s.o.Database.Nodes[slices.IndexFunc(s.o.Database.Nodes, func(n model.Node) bool { return n.Name == p.NodeName })].ID
+			s.r.Exclusions = &model.Exclusions{Set: hot, IDs: id}
+			s.o.Database.Settings.Exclude = map[string]string{"_id": id}
+			if c.extra {
+				s.d.Volumes = withDisk(s.d.Volumes)
+				s.o.Pods = slices.Clone(s.o.Pods)
+				s.podOf(hot + "-0").Volumes = "data0,data1"
+			}
+			for i := range s.o.Claims {
+				s.o.Claims[i].Class = "slow"
+			}
+			d := s.decide()
+			require.NotNil(t, d.Record.Operation, "%v, %v", d.Waits, d.Refusals)
+			assert.Equal(t, c.kind, d.Record.Operation.Kind, "%v, %v", d.Waits, d.Refusals)
+		})
+	}
+}

@@ -29,6 +29,7 @@ func TestWhatIsWaitedForComes(t *testing.T) {
 		6300212099: "the version before is pushed, and the first pod of the upgrade is made while that is refused for something else",
 		6310112679: "two voters are to come back onto new volumes, and people take the second one down while the first restarts",
 		6370000205: "a table is made with a copy on each node while the pod of a drained node is about to restart",
+		6386029948: "a drained node waits for an upgrade, that for a stuck pod, and this one for a disk that its StatefulSet has not",
 		6386034898: "an upgrade makes room for nodes, and rolls back to a template on which a pod is stuck, pass by pass",
 		6400062635: "a new group waits for a set on trial, which an upgrade corrects, and the upgrade for the group; the record is lost",
 		6420311020: "a daemon is killed between the deletion of a claim and the word that its volume may go, and the class is taken back",
