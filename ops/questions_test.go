@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -35,6 +36,56 @@ func TestWhatARuleAsksForHoldsAPodBack(t *testing.T) {
 				require.Nil(t, d.Record.Lock)
 				require.NotEmpty(t, d.Waits)
 				assert.Equal(t, rule.Name, d.Waits[0].Name)
+			})
+		}
+	}
+}
+
+// answers are those of a reading in which one rule finds what it asks for; "" for none.
+func answers(rule string) []gates.Answer {
+	all := model.NothingFound()
+	for i, r := range gates.Questions {
+		if r.Name == rule {
+			all[i] = r.Asks.Answer(r.Asks.Some())
+		}
+	}
+	return all
+}
+
+// What begins after the first node has gone holds the next one back, whichever operation takes it down.
+func TestNoFurtherNodeGoesWhileAnythingRunsThatARuleAsksFor(t *testing.T) {
+	for _, rule := range gates.Questions {
+		for _, c := range []struct {
+			name  string
+			world func(*testing.T) *world
+			ask   func(*world)
+		}{
+			{"a restart", func(t *testing.T) *world { return upgradable(t, wantedCluster(3)) }, byTemplate},
+			{"an upgrade", func(t *testing.T) *world { return upgradable(t, wantedCluster(3)) }, func(w *world) { to(w, "6.4.3") }},
+			{"zone by zone", func(t *testing.T) *world { return zoned(t, 6) }, byAnnotation},
+		} {
+			t.Run(rule.Name+" "+c.name, func(t *testing.T) {
+				w := c.world(t)
+				gone := func() (n int) {
+					for _, p := range w.pods {
+						n += p.restarts
+					}
+					return n
+				}
+				c.ask(w)
+				w.until(func() bool { return gone() > 0 })
+				w.runs = rule.Name
+				before := gone()
+				w.passes(100)
+				assert.Equal(t, before, gone(), "none goes while it runs")
+				d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
+				require.NotEmpty(t, d.Waits)
+				assert.Equal(t, rule.Name, d.Waits[0].Name)
+				assert.Nil(t, w.record.Lock)
+
+				w.runs = ""
+				w.run(200)
+				assert.Equal(t, len(w.pods), gone(), "then each has gone once")
 			})
 		}
 	}

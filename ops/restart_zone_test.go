@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"stevedore.dev/stevedore/ops"
+	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
 
@@ -130,6 +131,11 @@ func TestAZoneIsLookedAtOnceMoreUnderTheAllocationLock(t *testing.T) {
 		},
 		"one pod is another by now": func(o *model.Observed) { o.Pods[3].UID = "another" },
 		"the tables are not known":  func(o *model.Observed) { o.Database.TablesKnown = false },
+		// Alone it would be a repair, which waits for nothing that runs.
+		"one pod is not ready any more, and OPTIMIZE TABLE runs": func(o *model.Observed) {
+			o.Pods[0].Ready, o.Pods[0].NotReady, o.Pods[0].Runs = false, "containers with unready status: [crate]", true
+			o.Database.Answers = answers(gates.OptimizeRunningRule.Name)
+		},
 		// Its copies may all be in the zone.
 		"a table is denied to system": func(o *model.Observed) {
 			o.Database.Denied = []model.Denial{{Grantee: "system", Privilege: "DQL", Class: "TABLE", Ident: "doc.a"}}

@@ -80,6 +80,8 @@ type world struct {
 	leftovers []model.Leftover
 	vanished  model.Vanished
 	disrupted []string
+	// runs is the rule that finds in CrateDB what it asks for; "" for none.
+	runs string
 
 	reports []model.Report
 	said    []string
@@ -184,7 +186,7 @@ func (w *world) observe() (o model.Observed) {
 		db.Contact, db.SystemLogin, db.Recovered, db.ClusterID, db.MasterNode = model.Yes, model.LoginOK, model.Yes, w.clusterID, "n"
 		db.UsersKnown, db.ChecksKnown, db.NodesKnown, db.DeniedKnown = true, true, true, true
 		db.Health = model.Health{Colour: model.Green}
-		db.TablesKnown, db.SnapshotsKnown, db.Allocation, db.Answers = true, true, w.allocation(), model.NothingFound()
+		db.TablesKnown, db.SnapshotsKnown, db.Allocation, db.Answers = true, true, w.allocation(), answers(w.runs)
 		for name := range w.users {
 			db.Users = append(db.Users, name)
 		}

@@ -24,6 +24,7 @@ var steps = []mutation{
 	{"a release gives the allocation lock back", "giveBack", "\tsetting.GiveBackLock(t)\n", "", "ops", "TestWhatEndsARestartMidwayGivesBackTheAllocationLock"},
 	{"a moment without an answer gives no allocation lock back", "lockStep", "case unanswered(&t.View):", "case false:", "ops", "TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack"},
 	{"without an answer the template has all disks", "lockStep", "\t\tr.Narrow = false            // meanwhile no pod that vanishes comes back without a disk\n", "", "ops", "TestAMomentWithoutAnAnswerBeforeAPodGoesGivesNoLockBack"},
+	{"what is a repair of one pod takes no zone down", "stillToGo", " || view.JoinedNotReady(v, p))", ")", "ops", "TestAZoneIsLookedAtOnceMoreUnderTheAllocationLock"},
 	{"a pod is looked at again under the allocation lock", "lockStep", "case podWaits(t, op, p, h.Value):", "case false:", "ops", "TestEachGateIsLookedAtAgainUnderTheAllocationLock"},
 	{"a pod that is ready waits for one that is not", "tolerated", "HealedByRestart(v, going) && HealedByRestart(v, p)", "HealedByRestart(v, p)", "ops", "TestAPodThatIsReadyStaysWhileOneThatIsDueIsNot"},
 	{"a node with a crashing sidecar goes through the gates", "processRuns", "return p.Waiting == \"\" || p.Runs", "return p.Waiting == \"\"", "ops", "TestAPodWithACrashingSidecarWaitsForTheGatesAsLongAsItsNodeIsAMember"},

@@ -213,7 +213,7 @@ func stillToGo(v *view.View, r *model.Restart) bool {
 		if p == nil || p.UID != ref.UID || p.Terminating || !view.Outdated(v, p) {
 			return false
 		}
-		if r.Zone != "" && (Zone(v, p) != r.Zone || view.DeletedClaim(v, p) != nil) {
+		if r.Zone != "" && (Zone(v, p) != r.Zone || view.DeletedClaim(v, p) != nil || view.JoinedNotReady(v, p)) {
 			return false
 		}
 	}
