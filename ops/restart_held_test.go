@@ -111,17 +111,29 @@ func TestAnAllocationLockThatNoMasterGivesBackIsNamed(t *testing.T) {
 			s.o.Database.Allocation = "primaries"
 			c.so(s)
 			d := s.decide()
-			said := ""
-			for _, w := range d.Waits {
-				if w.Name == "no-master" {
-					said = w.Message
-				}
-			}
-			assert.Equal(t, c.said != "", said != "")
-			assert.Contains(t, said, c.said)
+			checkNoMaster(t, &d, c.said)
 			assert.Equal(t, c.answer, action(&d, model.ActionUnlockAllocation) != nil)
+
+			// The same with the exclusion of a node that has left (6430039628).
+			s.r.Lock, s.r.Exclusions = nil, &model.Exclusions{Set: hot, IDs: "gone"}
+			s.r.Operation = &model.Operation{Kind: model.OperationShrink, Step: model.StepInclude, Shrink: &model.Shrink{Set: hot, Before: 4, From: 4, To: 3}}
+			d = s.decide()
+			checkNoMaster(t, &d, c.said)
 		})
 	}
+}
+
+// checkNoMaster looks for what no-master says; "" where it says nothing.
+func checkNoMaster(t *testing.T, d *model.Decision, words string) {
+	t.Helper()
+	said := ""
+	for _, w := range d.Waits {
+		if w.Name == "no-master" {
+			said = w.Message
+		}
+	}
+	assert.Equal(t, words != "", said != "")
+	assert.Contains(t, said, words)
 }
 
 func TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn(t *testing.T) {

@@ -81,7 +81,7 @@ var rules = append(asking(), []mutation{
 	silenced("stable-for", "StableFor", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"),
 	{"restart-stopped", "stoppedStep", "t.Refuse(stopped(&t.View, op, p))", "", "ops", "TestATemplateThatDoesNotComeUpStopsAtItsFirstPod"},
 	{"hold-hidden", "takePod", "t.Refuse(gates.HoldHidden())", "", "ops", "TestAnAllocationLockThatATransientValueHidesIsTakenBackAndSaid"},
-	{"no-master", "GiveBackLock", "t.Wait(gates.NoMaster(view.VotersAnswer(&t.View)))", "", "ops", "TestAnAllocationLockThatNoMasterGivesBackIsNamed"},
+	{"no-master", "waitsForMaster", "t.Wait(gates.NoMaster(view.VotersAnswer(&t.View)))", "", "ops", "TestAnAllocationLockThatNoMasterGivesBackIsNamed"},
 	{"hold-changed", "GiveBackLock", "t.Wait(gates.HoldChanged(t.Observed.Database.Allocation, h.Value, h.Before))", "", "ops", "TestASomebodysValueIsNotOverwritten"},
 	{"unexplained-hold", "UnexplainedLock", "if value != LockedAllocation {", "if value != \"\" {", "ops", "TestAnAllocationLockThatNothingExplainsBlocksAndOnlyAReleaseRemovesIt"},
 	{"aborted", "startRestart", "t.Refuse(aborted(&t.View))\n\t\tt.Record.Operation = nil", "t.Record.Operation = nil", "ops", "TestABootstrapAndARestartSayWhatTheyWaitFor"},

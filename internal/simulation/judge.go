@@ -460,7 +460,7 @@ func (j *judge) volumeLost(w *world, l *slot, lost func(disk int) bool) {
 	}
 	gone := w.votersGone(l)
 	j.hopeless = j.hopeless || gone*2 >= len(w.voters) && len(w.voters) > 0
-	if slices.Contains(w.voters, l.volume.node) {
+	if slices.ContainsFunc(w.voters, l.carries) { // its first disk may have gone before
 		j.voterLost = w.now
 	}
 }

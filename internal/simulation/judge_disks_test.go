@@ -3,6 +3,8 @@ package simulation
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"stevedore.dev/stevedore/ops/gates"
 	"stevedore.dev/stevedore/ops/model"
 )
@@ -110,4 +112,22 @@ func TestTheJudgeLetsAPodGoForTheDiskThatItLacks(t *testing.T) {
 			requireViolation(t, v, "availability", c.isRed)
 		})
 	}
+}
+
+// The id of a node is on each of its disks: a voter is gone with the last of them (6430039628).
+func TestTheJudgeSeesAVoterGoWithItsLastDisk(t *testing.T) {
+	s := Schedule{Seed: disking, Start: Start{Hot: 3, Driver: quickDriver, Disks: 2}}
+	w := newWorld(&s, nil, nil)
+	for w.stored.record.Operation != nil || !w.stored.record.Bootstrap.Done {
+		w.passOnce()
+	}
+	l := &w.slots[0]
+	require.Contains(t, w.voters, l.volume.node)
+	for disk := range 2 {
+		require.Zero(t, w.judge.voterLost)
+		w.judge.volumeLost(w, l, oneDisk(disk))
+		w.loseDisks(l, oneDisk(disk))
+	}
+	require.Equal(t, w.now, w.judge.voterLost)
+	require.False(t, w.judge.beyondRescue(w), "two of three voters are there")
 }

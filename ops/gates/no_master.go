@@ -7,8 +7,8 @@ var NoMasterRule = Rule{
 	Name:   "no-master",
 	Kind:   Waits,
 	Passes: true,
-	Says:   "What has been set for a restart is given back by a master only, and no node is the master. An election takes seconds. If it lasts, most of the nodes that vote are away, and no node can join.",
-	Do:     "Bring back the master-eligible nodes that are named, on their own volumes: `kubectl get pods`, `kubectl get pvc`. Only if the volumes of most of them are lost for good: stop all nodes, and make another cluster of what is left with `crate-node unsafe-bootstrap` on one master-eligible node and `crate-node detach-cluster` on the others. What only the lost volumes had is lost.",
+	Says:   "What has been set for a restart or a drain is given back by a master only, and no node is the master. An election takes seconds. If it lasts, most of the nodes that vote are away, and no node can join.",
+	Do:     "Bring back the master-eligible nodes that are named, on their own volumes: `kubectl get pods`, `kubectl get pvc`. A node that has just left by a shrink may vote still, and its claim is kept: `kubectl scale statefulset NAME --replicas=N`, as many as there were, brings it back. Only if the volumes of most of them are lost for good: stop all nodes, and make another cluster of what is left with `crate-node unsafe-bootstrap` on one master-eligible node and `crate-node detach-cluster` on the others. What only the lost volumes had is lost.",
 	Source: "CrateDB manual, cluster-wide settings, discovery; CrateDB manual, crate-node",
 }
 

@@ -78,15 +78,20 @@ func GiveBackLock(t *pass.Pass) {
 	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) {
 		return
 	}
-	if !view.HasMaster(&t.View) {
-		t.Wait(gates.NoMaster(view.VotersAnswer(&t.View)))
-	}
+	waitsForMaster(t)
 	switch t.Observed.Database.Allocation {
 	case h.Value, h.Before:
 		// Also when it reads as before: a transient value may hide ours.
 		t.Harmless(model.Action{Kind: model.ActionUnlockAllocation, Pod: pod, SystemSecret: t.SystemSecret(), Allocation: h.Value, Before: h.Before})
 	default:
 		t.Wait(gates.HoldChanged(t.Observed.Database.Allocation, h.Value, h.Before))
+	}
+}
+
+// waitsForMaster names what nobody but a master gives back.
+func waitsForMaster(t *pass.Pass) {
+	if !view.HasMaster(&t.View) {
+		t.Wait(gates.NoMaster(view.VotersAnswer(&t.View)))
 	}
 }
 

@@ -56,7 +56,10 @@ func GiveBackExclusions(t *pass.Pass) {
 		return
 	}
 	pod := t.SQLPod()
-	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) || t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
+	if t.Waits(gates.Contact(t.Contact() && pod != "", t.Observed.Database.Error)) {
+		return
+	}
+	if waitsForMaster(t); t.Waits(gates.AllocationKnown(t.Observed.Database.AllocationKnown)) {
 		return
 	}
 	pods := ""
