@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,6 +9,7 @@ import (
 
 	"stevedore.dev/stevedore/ops"
 	"stevedore.dev/stevedore/ops/model"
+	"stevedore.dev/stevedore/render/definition"
 )
 
 // What is left of a cluster decides, whatever of it was deleted by hand.
@@ -146,5 +148,55 @@ func TestAResumeRecordsTheOldestVersionThatRuns(t *testing.T) {
 				assert.Equal(t, c.becomes, d.Record.Version)
 			}
 		})
+	}
+}
+
+// Seed 6430069091: a StatefulSet was deleted without its pods, the record was lost, and these pods went while the cluster was
+// released. Then nobody answers, and only claims say that the group had nodes.
+func TestAStatefulSetThatIsGoneIsMadeWhereOnlyItsClaimsAreLeft(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		so       func(s *situation)
+		replicas int  // 0: it is not made
+		grows    bool // it comes as nodes do that are added
+	}{
+		{"another group leaves, which waits for contact", func(*situation) {}, 3, false},
+		{"the record was lost once more, with the last pod", func(s *situation) { s.r = model.Record{} }, 3, false},
+		{"the same, and somebody answers: it comes as a group that is added", func(s *situation) { s.r, s.o.Database = model.Record{}, twoGroups(t).o.Database }, 3, true},
+		{"somebody answers, and the other group leaves first", func(s *situation) { s.o.Database = twoGroups(t).o.Database }, 0, false},
+		{"its claims are of another cluster", func(s *situation) { claimsOf(s, "another") }, 0, false},
+		{"its claims say nothing", func(s *situation) { claimsOf(s, "") }, 0, false},
+		{"its group is not in the definition", func(s *situation) { s.d.Sets = s.d.Sets[1:] }, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := twoGroups(t)
+			s.d.Sets, s.d.Operations.Consent = s.d.Sets[:1], []definition.Consent{definition.ConsentRemoveGroup}
+			s.o.Sets = slices.DeleteFunc(slices.Clone(s.o.Sets), func(live model.ObservedSet) bool { return live.Name == hot })
+			s.o.Pods = slices.DeleteFunc(slices.Clone(s.o.Pods), func(p model.Pod) bool { return p.Set == hot })
+			s.o.Database, s.r.Saved = model.Database{Contact: model.No}, nil
+			claimsOf(s, s.r.ClusterID)
+			c.so(s)
+			d := s.decide()
+			assert.Equal(t, c.grows, d.Record.Operation.Is(model.OperationGrow))
+			is := func(e *model.EffectiveSet) bool {
+				return e.Name == hot && !e.Absent && e.Template == model.TemplateDesired
+			}
+			if e := model.Find(d.Effective.Sets, is); c.replicas == 0 {
+				assert.Nil(t, e)
+			} else if assert.NotNil(t, e, "%v", d.Effective.Sets) {
+				assert.Equal(t, c.replicas, e.Replicas)
+				assert.False(t, e.InitialMasters, "it founds no second cluster")
+			}
+		})
+	}
+}
+
+// claimsOf has the claims of the first group say whose data they carry.
+func claimsOf(s *situation, id string) {
+	s.o.Claims = slices.Clone(s.o.Claims)
+	for i := range s.o.Claims {
+		if s.o.Claims[i].Set == hot {
+			s.o.Claims[i].ClusterID = id
+		}
 	}
 }

@@ -137,10 +137,18 @@ func evictedOnto(v *view.View, set string) bool {
 	return live != nil && TrialPods(v, set) && slices.ContainsFunc(v.Record.Verified, func(p model.VerifiedTemplate) bool { return p.Set == set && p.Template != live.Template })
 }
 
-// ComesUntried reports whether a StatefulSet of which only pods are there is recreated on the desired template:
-// the record was lost while it was gone, and nobody knows any other. What its pods run may be another one.
+// ComesUntried reports whether a StatefulSet is recreated on the desired template of which only pods are there, or only what
+// its nodes have left: the record was lost while it was gone, and nobody knows any other. What its pods run may be another one.
 func ComesUntried(v *view.View, set string) bool {
-	return v.Live(set) == nil && v.Record.Saved[set] == "" && Orphans(v, set) > 0 && v.DesiredSet(set) != nil
+	known := v.Live(set) != nil || v.Record.Saved[set] != ""
+	return !known && (Orphans(v, set) > 0 || HadNodes(v, set)) && v.DesiredSet(set) != nil
+}
+
+// HadNodes reports whether claims of a set carry data of this cluster, and nobody can be asked whether it has the nodes. The claim
+// of one that has left says the same. Nobody may answer because these nodes are away, and nothing else makes their pods.
+func HadNodes(v *view.View, set string) bool {
+	id := v.Record.ClusterID
+	return !v.Contact() && id != "" && model.Any(v.Observed.Claims, func(c *model.Claim) bool { return c.Set == set && c.ClusterID == id })
 }
 
 // TrialPods reports whether the set is on trial: pods are on its live template, or are being

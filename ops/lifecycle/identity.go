@@ -45,9 +45,9 @@ func Rebuild(t *pass.Pass) {
 		switch live, orphans := t.Live(want.Name), aim.Orphans(&t.View, want.Name); {
 		case live != nil && live.Ours:
 			s.Replicas = live.Replicas
-		case orphans > 0:
+		case orphans > 0, live == nil && aim.HadNodes(&t.View, want.Name):
 			// It was deleted without its pods when the record was lost; also where somebody has made
-			// another one of its name since.
+			// another one of its name since. Its pods may be gone too.
 			s.Replicas = max(orphans, desiredOnOurs(&t.View, want))
 		case !creating: // else not every set had been made yet when the record was lost
 			continue
