@@ -90,3 +90,33 @@ func TestNoFurtherNodeGoesWhileAnythingRunsThatARuleAsksFor(t *testing.T) {
 		}
 	}
 }
+
+// The last look asks what the decision has asked: also where it goes on with tables that are yellow.
+func TestOnlyTheRestartOfAPodThatIsNotReadyIsARepair(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		so     func(*situation)
+		repair bool
+	}{
+		{"all is green", func(*situation) {}, false},
+		{"yellow, and nothing will change that", func(s *situation) {
+			s.d.Operations.SettledYellow = "proceed"
+			s.o.Database.Health = model.Health{Colour: model.Yellow, Underreplicated: 1, Tables: []string{"doc.t"}}
+		}, false},
+		{"the pod is joined and not ready", func(s *situation) { s.podOf(s.r.Operation.Restart.Pod).Ready = false }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, restartable(wantedCluster(3)))
+			w.run(60)
+			byTemplate(w)
+			w.until(func() bool { return w.record.Lock != nil && w.persistent == "primaries" })
+			s := &situation{d: w.desired, o: w.observe(), r: w.record}
+			s.d.Changes = nil
+			c.so(s)
+			d := s.decide()
+			require.NotNil(t, d.Disruptive, "%v", d.Waits)
+			assert.Equal(t, model.ActionRestartPod, d.Disruptive.Kind)
+			assert.Equal(t, c.repair, d.Disruptive.Repair)
+		})
+	}
+}

@@ -14,8 +14,8 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 		return model.Reason{}, false // its restart brings the copies back
 	}
 	if c.question > 0 {
-		if m.LacksCopies || m.Going != nil && !m.Going.Ready {
-			return model.Reason{}, false // its restart is a repair
+		if m.Repairs() {
+			return model.Reason{}, false
 		}
 		return db.Answered(c.question - 1)
 	}
@@ -61,6 +61,10 @@ func (m *Move) ask(v *view.View, c Check) (model.Reason, bool) {
 		return m.askCopies(v, c)
 	}
 }
+
+// Repairs reports whether the restart of the pod is a repair, which waits for nothing that somebody runs: the pod is not
+// ready, or it lacks the disk with the copies that are missing.
+func (m *Move) Repairs() bool { return m.LacksCopies || m.Going != nil && !m.Going.Ready }
 
 // askCopies is for the checks of where copies are, and may go.
 func (m *Move) askCopies(v *view.View, c Check) (model.Reason, bool) {

@@ -93,8 +93,8 @@ func TestAPodThatTheQuorumMayWaitForIsNotRecreated(t *testing.T) {
 func TestNoPodGoesWhereAQuestionFindsSomethingByNow(t *testing.T) {
 	restart := asking(model.Action{Kind: model.ActionRestartPod, PodUID: "u", Allocation: "primaries", Green: true})
 	zone := asking(model.Action{Kind: model.ActionRestartZone, Pods: "a-0/u0,a-1/u1", Allocation: "primaries", Green: true})
-	unready, yellow := restart, restart
-	unready.Unready, yellow.Green = true, false
+	repair, yellow := restart, restart
+	repair.Repair, yellow.Green = true, false
 	for _, rule := range gates.Questions {
 		q := rule.Asks
 		for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestNoPodGoesWhereAQuestionFindsSomethingByNow(t *testing.T) {
 			{"nothing", q.None(), ""},
 			{"something", q.Some(), q.What},
 		} {
-			for _, a := range []model.Action{restart, zone, unready, yellow} {
+			for _, a := range []model.Action{restart, zone, repair, yellow} {
 				s := newScript("system/real")
 				s.replies = map[string][][][]string{"['enable']": {value("primaries")}, strings.TrimPrefix(q.SQL, "SELECT "): {c.rows}}
 				n := &noted{}
@@ -114,7 +114,7 @@ func TestNoPodGoesWhereAQuestionFindsSomethingByNow(t *testing.T) {
 					require.NoError(t, err, rule.Name)
 					continue
 				}
-				if a == unready || a == yellow {
+				if a == repair {
 					require.NoError(t, err, "a repair")
 					continue
 				}

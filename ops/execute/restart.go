@@ -163,7 +163,7 @@ func askOnceMore(ctx context.Context, a model.Action, t Tools) error {
 			return err
 		}
 	}
-	if a.Green && !a.Unready { // else it is a repair
+	if !a.Repair {
 		if err := nothingFound(ctx, s); err != nil {
 			return err
 		}

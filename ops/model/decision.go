@@ -380,6 +380,8 @@ type Action struct {
 	Green              bool
 	// Whole is the health of all tables when this was decided.
 	Whole WholeHealth
+	// Repair: the restart heals what the pod has, and waits for nothing that somebody runs.
+	Repair bool
 	// Unready: Pod is one that Kubernetes does not call ready, and stays if it does by then.
 	Unready bool
 	// Set is a StatefulSet, with its UID and resourceVersion.

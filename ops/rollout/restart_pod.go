@@ -88,7 +88,8 @@ func takeDown(t *pass.Pass, r *model.Restart) {
 	}
 	if p := view.PodNamed(&t.View, r.Pod); r.Zone == "" {
 		a.Kind, a.PodUID, a.NodeNames, a.Unready = model.ActionRestartPod, p.UID, p.NodeName, !p.Ready
-		a.LosesVolume = view.DeletedClaim(&t.View, p) != nil
+		m := move(t, p, a.Allocation)
+		a.LosesVolume, a.Repair = view.DeletedClaim(&t.View, p) != nil, m.Repairs()
 		if view.Removes(&t.View, p) && view.Excluded(&t.View, p) {
 			a.NodeIDs = t.Record.Exclusions.IDs
 		}
