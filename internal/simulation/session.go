@@ -237,7 +237,7 @@ func (s *session) Strings(_ context.Context, query string, arguments ...any) ([]
 		}
 		rows = [][]string{{d.looked.excluded, string(keys)}}
 	case strings.HasPrefix(query, "SELECT settings['routing']['allocation']['exclude']['_id'], settings['routing']['allocation'] FROM information_schema.tables"):
-		if t := w.tableNamed("doc." + fmt.Sprint(arguments[1])); t != nil {
+		if t := w.tableNamed(fmt.Sprintf("%v.%v", arguments[0], arguments[1])); t != nil {
 			d.looked.pinsAt = w.now
 			rows = [][]string{{t.exclude, t.routing()}}
 		}
