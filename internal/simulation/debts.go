@@ -70,7 +70,9 @@ func (j *judge) owes(w *world, d *daemon) {
 		j.quiet, j.releases = w.now, released
 		return
 	}
-	hinders := w.excludedByName(d) != nil
+	// A node that is away may be back when ours are given back: the status names exclusion-voids-others. In a release that
+	// would keep ours for ever.
+	hinders := w.excludedByName(d, !released && d.says(gates.ExclusionVoidsOthersRule)) != nil
 	if hinders || j.hindered {
 		j.left = w.now // ours are owed from when it is seen that theirs keep shards off nothing any more
 	}

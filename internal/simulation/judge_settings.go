@@ -60,16 +60,17 @@ func (j *judge) set(w *world, d *daemon, key string, s *clusterSetting, value st
 
 // endsOthers: a write of the list of ids ends the effect of what people exclude by name.
 func (j *judge) endsOthers(w *world, d *daemon, value string) {
-	if l := w.excludedByName(d); l != nil && w.inForce[1] && w.excludeName.theirAt < d.checked && value != w.excludeID.effective("") {
+	if l := w.excludedByName(d, false); l != nil && w.inForce[1] && w.excludeName.theirAt < d.checked && value != w.excludeID.effective("") {
 		w.violate("C", "the daemon sets exclude._id to %q, and so ends that %s is excluded by its name, which is somebody's", value, l.nodeName)
 	}
 }
 
-// excludedByName is a data node that is to stay and that people exclude by its name; nil: none.
-func (w *world) excludedByName(d *daemon) *slot {
+// excludedByName is a data node that is to stay and that people exclude by its name, with away also one that is not a
+// member; nil: none.
+func (w *world) excludedByName(d *daemon, away bool) *slot {
 	for _, i := range w.used {
 		l := &w.slots[i]
-		if stays := l.ordinal < w.commits[d.want].replicas[w.setKind(l.set)]; stays && !l.set.masters && l.pod.joined && l.nodeName == w.excludeName.effective("") {
+		if stays := l.ordinal < w.commits[d.want].replicas[w.setKind(l.set)]; stays && !l.set.masters && (away || l.pod.joined) && l.nodeName == w.excludeName.effective("") {
 			return l
 		}
 	}
