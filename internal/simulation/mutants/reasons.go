@@ -131,6 +131,7 @@ var reasons = []reason{
 		{gate, "bootstrap-first", "PendingRestart"}, {gate, "suspended", "t.DesiredSet(s.Name) == nil"},
 		{reread, "setSettings", "hidden"}, {gate, "set-recreated", "!live.Ours"}, {gate, "pod-returns", ""}, {gate, "tables-restored", "model.FetchDropKept"}, {gate, "claim-being-deleted", "^if claim, why := claimKeeps("}, {gate, "setting-not-effective", "|| setByOthers("},
 		{gate, "budget-closed", "^if t.Record.DeletedClaims"}, {gate, "exclusions-return", "gates.ExclusionsReturn("},
+		{gate, "gateway-recovered", "gates.GatewayWaits("}, {gate, "no-master", "gates.NoMaster("},
 	}},
 	{"said twice: it is asked again when it is the pod's turn", []guard{
 		{gate, "claim-being-deleted", "gates.NobodyAgreed"}, {gate, "claim-being-deleted", "gates.FewVoters"}, {gate, "claim-being-deleted", "gates.SoleCopiesOn"},
