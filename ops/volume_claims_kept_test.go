@@ -202,12 +202,15 @@ func TestADeletionThatWasCutOffIsEndedWhateverIsDesiredByThen(t *testing.T) {
 		action          model.ActionKind
 		step            string
 		claims          string
+		before          bool // it was deleted before the node was empty
 	}{
-		{"another class is desired still", w.desired, true, false, model.ActionDeleteClaims, model.StepClaims, "data0 data1"},
-		{"the former class is desired again", former, true, false, model.ActionDeleteClaims, model.StepClaims, "data0"},
-		{"nobody consents to it any more", noConsent, true, false, model.ActionDeleteClaims, model.StepClaims, "data0"},
-		{"both writes were done", former, true, true, "", model.StepNext, ""},
-		{"nothing was deleted", former, false, false, "", model.StepInclude, ""},
+		{"another class is desired still", w.desired, true, false, model.ActionDeleteClaims, model.StepClaims, "data0 data1", false},
+		{"the former class is desired again", former, true, false, model.ActionDeleteClaims, model.StepClaims, "data0", false},
+		{"nobody consents to it any more", noConsent, true, false, model.ActionDeleteClaims, model.StepClaims, "data0", false},
+		{"both writes were done", former, true, true, "", model.StepNext, "", false},
+		{"nothing was deleted", former, false, false, "", model.StepInclude, "", false},
+		{"somebody had deleted it before, and nobody consents to it any more", noConsent, true, false, "", model.StepInclude, "", true},
+		{"somebody had deleted it before, and the definition consents", w.desired, true, false, model.ActionDeleteClaims, model.StepClaims, "data0 data1", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := w.observe()
@@ -219,6 +222,9 @@ func TestADeletionThatWasCutOffIsEndedWhateverIsDesiredByThen(t *testing.T) {
 				further.Name, further.Template, further.UID = "data1"+strings.TrimPrefix(k.Name, k.Template), "data1", k.UID+"-1"
 				if c.deleted && k.Ordinal == deletes.Record.Operation.Shrink.Leaving[0].Ordinal {
 					k.Terminating, k.Deleted, k.Replace = true, w.now, c.agreed
+					if c.before {
+						k.Deleted = w.now.Add(-time.Minute)
+					}
 				}
 				o.Claims = append(o.Claims, further)
 			}

@@ -45,6 +45,7 @@ var foundSafetyLast = []struct {
 	{"the record is lost when the first pod of a restart goes, and its node joins again between two readings", NewSchedule(6420168585)},
 	{"a stuck pod starts and its node joins, and the watch of pods shows that CrateDB has ended in it", NewSchedule(6420348925)},
 	{"a drain changes the filters of a table that was restored beside the one that it is a copy of", NewSchedule(6430122940)},
+	{"somebody deletes a claim before its node is drained for another volume, and the consent to that is taken back", NewSchedule(6430182321)},
 	{"an abort, and the Kubernetes node of a node that somebody excludes by its name has died", NewSchedule(6389004745)},
 	{"a drained node restarts, and a watch does not show that its volume has been replaced already", NewSchedule(6400053563)},
 	{"a StatefulSet that does without a disk is being recreated, and the record is lost", NewSchedule(6400003473)},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stevedore.dev/stevedore/ops/access"
 	"stevedore.dev/stevedore/ops/aim"
@@ -359,7 +360,7 @@ func deleteClaims(t *pass.Pass, op *model.Operation) {
 // deleted: the others stay.
 func claimsLeft(v *view.View, sh *model.Shrink) (left []string) {
 	p := view.PodNamed(v, sh.Replaces)
-	claims := cutOff(v, p)
+	claims := cutOff(v, sh, p)
 	if p.Ordinal < view.Target(v, p.Set) && aim.MayReplace(v) && len(aim.OtherVolumes(v, p.Set)) == 0 {
 		claims = append(claims, slices.DeleteFunc(aim.OtherClaims(v, p), func(c *model.Claim) bool { return c.Terminating })...)
 	}
@@ -371,19 +372,24 @@ func claimsLeft(v *view.View, sh *model.Shrink) (left []string) {
 
 // cutOff are the claims of a drained node that are being deleted, and do not say yet that their volumes may go: the
 // daemon ended between the two writes. Nothing takes the deletion back, whatever is desired by now, and without the second
-// write nobody would know whose it is. Where others are to be replaced, somebody else has deleted what is as desired.
-func cutOff(v *view.View, p *model.Pod) []*model.Claim {
+// write nobody would know whose it is. Where others are to be replaced, somebody else has deleted what is as desired, and
+// somebody else has deleted what went before the node was empty: while nobody consents, that claim is no business of the drain.
+// Kubernetes says the time of a deletion in whole seconds.
+func cutOff(v *view.View, sh *model.Shrink, p *model.Pod) []*model.Claim {
 	claims := aim.OtherClaims(v, p)
 	if len(claims) == 0 {
 		claims = slices.Collect(view.ClaimsOf(v, p.Set, p.Ordinal))
 	}
-	return slices.DeleteFunc(claims, func(c *model.Claim) bool { return !c.Terminating || c.Replace })
+	ours := func(c *model.Claim) bool {
+		return aim.MayReplace(v) || !sh.Drained.IsZero() && !c.Deleted.Before(sh.Drained.Truncate(time.Second))
+	}
+	return slices.DeleteFunc(claims, func(c *model.Claim) bool { return !c.Terminating || c.Replace || !ours(c) })
 }
 
 // deletionCutOff reports whether the drained node has such a claim.
 func deletionCutOff(v *view.View, op *model.Operation) bool {
 	p := view.PodNamed(v, op.Shrink.Replaces)
-	return op.Step == model.StepClaims && p != nil && len(cutOff(v, p)) > 0
+	return op.Step == model.StepClaims && p != nil && len(cutOff(v, op.Shrink, p)) > 0
 }
 
 // restartsReplaced lets a pod go whose claims are deleted, behind every gate of a restart.
