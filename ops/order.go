@@ -18,7 +18,8 @@ import (
 // suspension stands before all others. A StatefulSet whose claims have grown is recreated around
 // its pods, which takes seconds; nothing begins while nobody knows one that is gone. One with a disk
 // more is restarted next: pods that come or go wait for that. But where tables are red, nodes come first that bring
-// missing shards back. Before all else comes a pod that does not come back without such a recreation. What else a revision asks for is done in this order: an
+// missing shards back. Before all else comes a pod that does not come back without such a recreation.
+// What else a revision asks for is done in this order: an
 // upgrade at the present size, dedicated masters that come, those that go, other nodes that
 // come, those that go, further disks, a restart of what is left, fewer disks and then other volumes, node
 // by node. Two things come before an upgrade: nodes
@@ -51,7 +52,7 @@ func start(t *pass.Pass) {
 		// Only a master gives them back, and the desired template may bring one.
 		masterless := t.Contact() && !view.HasMaster(&t.View) && aim.QuorumWaits(&t.View) != ""
 		// Where the volume of a drained node goes with its pod, they are given back after that, and
-		// nothing else restarts it. A disk comes back before, that another pod has: stuck, it is not recreated without.
+		// nothing else restarts it. A disk that another pod has comes back before: a stuck pod is not recreated without it.
 		if masterless || drained != nil {
 			_ = scale.DrainAgain(t) || begins(t, func() bool { return volume.StartDisks(t, true) || rollout.StartUpgrade(t) || rollout.StartRestart(t) })
 		}

@@ -106,12 +106,7 @@ func TestOnlyTheRestartOfAPodThatIsNotReadyIsARepair(t *testing.T) {
 		{"the pod is joined and not ready", func(s *situation) { s.podOf(s.r.Operation.Restart.Pod).Ready = false }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, restartable(wantedCluster(3)))
-			w.run(60)
-			byTemplate(w)
-			w.until(func() bool { return w.record.Lock != nil && w.persistent == "primaries" })
-			s := &situation{d: w.desired, o: w.observe(), r: w.record}
-			s.d.Changes = nil
+			s := underLock(t)
 			c.so(s)
 			d := s.decide()
 			require.NotNil(t, d.Disruptive, "%v", d.Waits)

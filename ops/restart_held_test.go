@@ -154,6 +154,18 @@ func TestARestartWaitsForAnotherClustersAndOneThatHasBegunGoesOn(t *testing.T) {
 	require.NotNil(t, decide(d.Record, 1).Record.Operation, "what has begun is not given up")
 }
 
+// underLock is the situation in which the allocation lock is set, and the first pod of a restart goes next.
+func underLock(t *testing.T) *situation {
+	t.Helper()
+	w := newWorld(t, restartable(wantedCluster(3)))
+	w.run(60)
+	byTemplate(w)
+	w.until(func() bool { return w.record.Lock != nil && w.persistent == "primaries" })
+	s := &situation{d: w.desired, o: w.observe(), r: w.record}
+	s.d.Changes = nil
+	return s
+}
+
 // nextPod is a restart whose next pod goes down if nothing holds it back.
 func nextPod(t *testing.T) *situation {
 	t.Helper()

@@ -237,12 +237,7 @@ func TestAPodThatWasToGoStaysOnceWhatItGoesForIsTakenBack(t *testing.T) {
 		{"what it runs is live again", "t1", false, model.StepReturn},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t, restartable(wantedCluster(3)))
-			w.run(60)
-			byTemplate(w)
-			w.until(func() bool { return w.record.Lock != nil && w.persistent == "primaries" })
-			s := &situation{d: w.desired, o: w.observe(), r: w.record}
-			s.d.Changes = nil
+			s := underLock(t)
 			d := s.decide()
 			require.Equal(t, model.ActionRestartPod, d.Disruptive.Kind)
 			s.r = d.Record

@@ -14,9 +14,9 @@ import (
 	"stevedore.dev/stevedore/render/definition"
 )
 
-// The claims of a node are deleted only while it is empty: their deletion is never taken back.
-func TestAShardThatComesBackBeforeItsClaimsGoKeepsThem(t *testing.T) {
-	w := consentingWorld(t)
+// deletesClaims drains a node for another storage class, until the next pass deletes its claims, and has the decision of that one.
+func deletesClaims(t *testing.T, w *world) model.Decision {
+	t.Helper()
 	w.desired = classed(w.desired, "slow", sizeBefore)
 	found := func() bool {
 		op := w.record.Operation
@@ -29,6 +29,13 @@ func TestAShardThatComesBackBeforeItsClaimsGoKeepsThem(t *testing.T) {
 	w.now = w.now.Add(time.Second)
 	d := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
 	require.Equal(t, model.StepClaims, d.Record.Operation.Step)
+	return d
+}
+
+// The claims of a node are deleted only while it is empty: their deletion is never taken back.
+func TestAShardThatComesBackBeforeItsClaimsGoKeepsThem(t *testing.T) {
+	w := consentingWorld(t)
+	d := deletesClaims(t, w)
 	leaves := d.Record.Operation.Shrink.Leaving[0]
 	for name, there := range map[string]func(*model.Database){
 		"a shard":           func(db *model.Database) { db.Shards[0].Node = leaves.ID },
@@ -179,18 +186,7 @@ func TestADrainedNodeToWhichOnlyCopiesComeBackIsDrainedOnceMore(t *testing.T) {
 func TestADeletionThatWasCutOffIsEndedWhateverIsDesiredByThen(t *testing.T) {
 	w := consentingWorld(t)
 	before := w.desired
-	w.desired = classed(w.desired, "slow", sizeBefore)
-	found := func() bool {
-		op := w.record.Operation
-		return op != nil && op.Shrink != nil && !op.Shrink.Drained.IsZero()
-	}
-	for i := 0; i < 400 && !found(); i++ {
-		_, _ = w.pass()
-	}
-	require.True(t, found())
-	w.now = w.now.Add(time.Second)
-	deletes := ops.Decide(w.desired, w.observe(), w.record, model.Policy{}, w.now)
-	require.Equal(t, model.StepClaims, deletes.Record.Operation.Step)
+	deletes := deletesClaims(t, w)
 	former := classed(before, w.Claims[1].Class, sizeBefore)
 	former.Operations.Consent = before.Operations.Consent
 	noConsent := w.desired

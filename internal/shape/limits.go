@@ -11,7 +11,7 @@ const (
 // Limits are the measures of this repository. Who makes a value smaller writes the new one
 // into its column; who has a reason to make one larger says it in the commit.
 var Limits = []Limit{
-	{"lines of the packages of ops that decide", 21484, 6000, coreLines},
+	{"lines of the packages of ops that decide", 21485, 6000, coreLines},
 	{"files of a package in the largest cycle", 5, 5, largestComponent},
 	{"methods of the type with the most in ops", 18, 18, mostMethods},
 	{"functions over 60 lines in ops/...", 0, 0, longFunctions},

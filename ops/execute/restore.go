@@ -37,8 +37,7 @@ func dropTable(name string) string { return "DROP TABLE IF EXISTS " + tableList(
 func tableList(tables []string) string {
 	var list []string
 	for _, t := range tables {
-		schema, table, _ := strings.Cut(t, ".")
-		list = append(list, model.Identifier(schema)+"."+model.Identifier(table))
+		list = append(list, model.TableIdentifier(t))
 	}
 	return strings.Join(list, ", ")
 }

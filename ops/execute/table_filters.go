@@ -114,7 +114,7 @@ func setFilters(ctx context.Context, s Session, a model.Action, allocation strin
 			due = due || t.Filter(want.Name) != want.Value
 		}
 	}
-	alter := "ALTER TABLE " + model.Identifier(schema) + "." + model.Identifier(name)
+	alter := "ALTER TABLE " + model.TableIdentifier(a.Table)
 	switch {
 	case others && !back:
 		return model.Result{}, fmt.Errorf("the filters of table %s are not as when this was decided (%s): somebody has changed them, and they are left", a.Table, x.Filters.Words())
@@ -187,7 +187,7 @@ func empties(of []model.Setting) []model.Setting {
 // a partition that is made after that has no filter of the drain.
 func giveBackOurs(ctx context.Context, s Session, a model.Action, x *model.TableExclusion, table *model.Table, partitioned bool) (model.Result, error) {
 	schema, name, _ := strings.Cut(a.Table, ".")
-	quoted := model.Identifier(schema) + "." + model.Identifier(name)
+	quoted := model.TableIdentifier(a.Table)
 	if !partitioned {
 		given, err := giveBackOne(ctx, s, a, x, partition{"", table}, "ALTER TABLE "+quoted)
 		return left(a, x, given), err

@@ -373,7 +373,7 @@ func claimsLeft(v *view.View, sh *model.Shrink) (left []string) {
 // cutOff are the claims of a drained node that are being deleted, and do not say yet that their volumes may go: the
 // daemon ended between the two writes. Nothing takes the deletion back, whatever is desired by now, and without the second
 // write nobody would know whose it is. Where others are to be replaced, somebody else has deleted what is as desired, and
-// somebody else has deleted what went before the node was empty: while nobody consents, that claim is no business of the drain.
+// somebody else has deleted what went before the node was empty: while nobody consents, the drain leaves that claim alone.
 // Kubernetes says the time of a deletion in whole seconds.
 func cutOff(v *view.View, sh *model.Shrink, p *model.Pod) []*model.Claim {
 	claims := aim.OtherClaims(v, p)
